@@ -1,0 +1,54 @@
+# For people; each target is a few commands that can be typed by hand.
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+# The presets say how ropewalk is compiled. Flags from the caller's environment would change what
+# is tested (-ffast-math, -march); for a build with flags of your own, call cmake.
+unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
+
+# Two targets of one call share build/release.
+.NOTPARALLEL:
+
+SOURCES = $(shell find include src cli tests examples fuzz bench python \
+            -name '*.hpp' -o -name '*.cpp' -o -name '*.h' 2>/dev/null)
+
+.PHONY: help setup build demo test asan tsan tidy format format-check clean
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
+	  printf '  make %-14s %s\n' "$$target" "$$text"; done
+
+setup:  ## install what is missing (apt-get, as root or by sudo)
+	@scripts/setup
+
+build: setup  ## build/release: the library, the command line, the tests
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build  ## rotate the q and k of examples/data and compare them with transformers' result
+	@scripts/demo
+
+test: build  ## all tests
+	@ctest --preset release --parallel $(JOBS) --output-junit tests.xml
+
+asan: setup  ## all tests under the address and undefined behaviour sanitizers
+	@JOBS=$(JOBS) scripts/sanitize asan
+
+tsan: setup  ## all tests under the thread sanitizer
+	@JOBS=$(JOBS) scripts/sanitize tsan
+
+tidy:  ## clang-tidy over the library and the command line
+	@scripts/setup --tidy
+	@PATH="$$PWD/build/tools/bin:$$PATH" cmake --preset tidy > /dev/null
+	@PATH="$$PWD/build/tools/bin:$$PATH" cmake --build --preset tidy --parallel $(JOBS) --clean-first
+
+format:  ## format the C++ sources
+	@scripts/setup --format
+	@build/tools/bin/clang-format -i $(SOURCES)
+
+format-check:  ## fail if `make format` would change something
+	@scripts/setup --format
+	@build/tools/bin/clang-format --dry-run --Werror $(SOURCES)
+
+clean:  ## remove build/
+	rm -rf build

@@ -1,0 +1,130 @@
+#include "plan.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ropewalk/error.hpp>
+#include <ropewalk/model.hpp>
+#include <string_view>
+
+#include "formats/file.hpp"
+#include "message.hpp"
+#include "verbs.hpp"
+
+namespace ropewalk::cli {
+namespace {
+
+constexpr std::uint64_t kMaxSpecBytes = std::uint64_t{64} << 20;
+
+enum class Kind { kInteger, kNumber, kName };
+
+// A row for each scalar key of a Spec.
+struct Flag {
+  const char* flag;
+  const char* key;
+  Kind kind;
+  const char* help;
+};
+
+constexpr Flag kFlags[] = {
+    {"--head-dim", "head_dim", Kind::kInteger, "Elements of a head"},
+    {"--rotary-dim", "rotary_dim", Kind::kInteger,
+     "Elements of a head that are rotated; by default all"},
+    {"--pairing", "pairing", Kind::kName, "halves (the default) or adjacent"},
+    {"--base", "base", Kind::kNumber, "The constant of the frequencies; by default 10000"},
+    {"--attention-factor", "attention_factor", Kind::kNumber,
+     "A factor on cos and sin, instead of the rule's"},
+};
+
+template <class Number>
+bool parse(std::string_view text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
+template <class Number>
+Number parse_or_refuse(const std::string& flag, const std::string& text, std::string_view wanted) {
+  Number number = 0;
+  if (!parse(text, number)) throw UsageError(message(flag, " ", text, ": want ", wanted));
+  return number;
+}
+
+// The text of a flag as the value of its key.
+nlohmann::json value_of(const Flag& flag, const std::string& text) {
+  std::int64_t integer = 0;
+  double number = 0;
+  switch (flag.kind) {
+    case Kind::kName: return text;
+    case Kind::kInteger:
+      if (parse(text, integer)) return integer;
+      throw UsageError(message(flag.key, " ", text, " is not an integer of 64 bits"));
+    case Kind::kNumber:
+      // Infinity and NaN, which the parser takes, have no form in JSON.
+      if (parse(text, number) && std::isfinite(number)) return number;
+      throw UsageError(message(flag.key, " ", text, " is not a finite number"));
+  }
+  return nullptr;
+}
+
+// By way of the JSON, so that flags and files have one reader, with one set of messages.
+Spec spec_of_flags(const std::map<std::string, std::string>& values) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const Flag& flag : kFlags) {
+    const auto found = values.find(flag.key);
+    if (found != values.end()) object[flag.key] = value_of(flag, found->second);
+  }
+  using Json = nlohmann::json;
+  const std::string json = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  try {
+    return spec_from_json(json);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+Spec spec_of_file(const std::string& path) {
+  const std::string json = formats::InputFile(path).text(kMaxSpecBytes);
+  try {
+    return spec_from_json(json);
+  } catch (const Error& error) {
+    throw Error(error.code(), message(path, ": ", error.what()));
+  }
+}
+
+}  // namespace
+
+PlanOptions::PlanOptions(CLI::App& verb) {
+  verb.add_option("--spec", spec_file_, "A JSON file that says which rope; instead of the flags")
+      ->type_name("FILE")
+      ->group("Which rope");
+  for (const Flag& flag : kFlags) {
+    const auto store = [this, key = flag.key](const std::string& value) { values_[key] = value; };
+    verb.add_option_function<std::string>(flag.flag, store, flag.help)
+        ->type_name("VALUE")
+        ->group("Which rope");
+  }
+}
+
+Rope PlanOptions::rope() const {
+  if (spec_file_.empty() && values_.empty()) {
+    throw UsageError("say which rope: --spec FILE, or --head-dim N and what else is not default");
+  }
+  if (spec_file_.empty()) return Rope(spec_of_flags(values_));
+  for (const Flag& flag : kFlags) {
+    if (values_.count(flag.key) != 0) {
+      throw UsageError(message(flag.flag, " beside --spec: put it into the file, or give no file"));
+    }
+  }
+  return Rope(spec_of_file(spec_file_));
+}
+
+std::int64_t parse_int64(const std::string& flag, const std::string& text) {
+  return parse_or_refuse<std::int64_t>(flag, text, "an integer of 64 bits");
+}
+
+std::uint64_t parse_uint64(const std::string& flag, const std::string& text) {
+  return parse_or_refuse<std::uint64_t>(flag, text, "an integer from 0 to 2^64 - 1");
+}
+
+}  // namespace ropewalk::cli

@@ -1,0 +1,36 @@
+// The options that say which rope, shared by the verbs.
+
+#ifndef ROPEWALK_CLI_PLAN_HPP_
+#define ROPEWALK_CLI_PLAN_HPP_
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <ropewalk/rope.hpp>
+#include <string>
+
+namespace ropewalk::cli {
+
+// --spec FILE, or a flag for each scalar key of a Spec.
+class PlanOptions {
+ public:
+  // Adds the options to a verb. They are parsed into this object, which must stay where it is.
+  explicit PlanOptions(CLI::App& verb);
+  PlanOptions(const PlanOptions&) = delete;
+  PlanOptions& operator=(const PlanOptions&) = delete;
+
+  [[nodiscard]] Rope rope() const;
+
+ private:
+  std::string spec_file_;
+  std::map<std::string, std::string> values_;  // of the flags, by the key of the Spec
+};
+
+// The whole text as an integer; UsageError otherwise. (CLI11 would read 010 as 8, and numbers
+// beyond 64 bits as the nearest that fits.)
+std::int64_t parse_int64(const std::string& flag, const std::string& text);
+std::uint64_t parse_uint64(const std::string& flag, const std::string& text);
+
+}  // namespace ropewalk::cli
+
+#endif  // ROPEWALK_CLI_PLAN_HPP_

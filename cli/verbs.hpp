@@ -1,0 +1,29 @@
+// The verbs of the command line, one source each.
+
+#ifndef ROPEWALK_CLI_VERBS_HPP_
+#define ROPEWALK_CLI_VERBS_HPP_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+
+namespace ropewalk::cli {
+
+// What can be told from the command line alone, before any file is opened: exit code 2. All else
+// that goes wrong is exit code 1.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Verb {
+  CLI::App* app;             // its options
+  std::function<int()> run;  // returns the exit code
+};
+
+Verb add_check(CLI::App& app);
+Verb add_rotate(CLI::App& app);
+
+}  // namespace ropewalk::cli
+
+#endif  // ROPEWALK_CLI_VERBS_HPP_

@@ -1,0 +1,15 @@
+// Everything of ropewalk::ropewalk: spec -> frequencies -> rope -> positions -> rotate.
+
+#ifndef ROPEWALK_ROPEWALK_HPP_
+#define ROPEWALK_ROPEWALK_HPP_
+
+#include <ropewalk/error.hpp>
+#include <ropewalk/frequencies.hpp>
+#include <ropewalk/positions.hpp>
+#include <ropewalk/rope.hpp>
+#include <ropewalk/rotate.hpp>
+#include <ropewalk/spec.hpp>
+#include <ropewalk/tensor.hpp>
+#include <ropewalk/version.hpp>
+
+#endif  // ROPEWALK_ROPEWALK_HPP_

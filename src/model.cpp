@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ropewalk/error.hpp>
+#include <ropewalk/model.hpp>
+#include <set>
+#include <utility>
+
+#include "message.hpp"
+
+namespace ropewalk {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(ErrorCode::kBadFormat, message(parts...));
+}
+
+std::string_view type_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object: return "an object";
+    case Json::value_t::array: return "an array";
+    case Json::value_t::string: return "a string";
+    case Json::value_t::boolean: return "a boolean";
+    case Json::value_t::null: return "null";
+    default: return "a number";
+  }
+}
+
+[[noreturn]] void refuse_type(std::string_view path, const Json& value, std::string_view wanted) {
+  refuse(path, ": got ", type_of(value), ", want ", wanted);
+}
+
+// What stands in the file, on one line: control characters are escaped.
+std::string quoted(const std::string& given) {
+  return Json(given).dump();
+}
+
+std::string joined(std::string_view path, const std::string& key) {
+  const std::string escaped = quoted(key);
+  const std::string_view bare = std::string_view(escaped).substr(1, escaped.size() - 2);
+  return path.empty() ? std::string(bare) : message(path, ".", bare);
+}
+
+// What one name of an enumeration is: "halves or adjacent".
+template <class Enum, std::size_t N>
+std::string names_of(const std::array<Enum, N>& values) {
+  std::string names;
+  for (const Enum value : values) {
+    names += message(names.empty() ? "" : " or ", name(value));
+  }
+  return names;
+}
+
+constexpr std::array kPairings = {Pairing::kHalves, Pairing::kAdjacent};
+constexpr std::array kScalingTypes = {Scaling::Type::kDefault, Scaling::Type::kLinear};
+
+template <class Enum, std::size_t N>
+Enum read_name(const Json& value, std::string_view path, const std::array<Enum, N>& known) {
+  if (!value.is_string()) refuse_type(path, value, message("a string: ", names_of(known)));
+  const auto& given = value.get_ref<const std::string&>();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](Enum candidate) { return name(candidate) == given; });
+  if (found == known.end()) {
+    refuse(path, ": ", quoted(given), " is not known, want ", names_of(known));
+  }
+  return *found;
+}
+
+// read() of every type that a key can have.
+
+void read(const Json& value, std::string_view path, double& out) {
+  if (!value.is_number()) refuse_type(path, value, "a number");
+  out = value.get<double>();
+}
+
+void read(const Json& value, std::string_view path, std::int64_t& out) {
+  if (!value.is_number()) refuse_type(path, value, "an integer");
+  if (value.is_number_float()) {  // 128.0 is an integer, too
+    const double number = value.get<double>();
+    if (number != std::trunc(number)) refuse(path, ": ", number, " is not an integer");
+    if (!(std::abs(number) < 0x1p63)) refuse(path, ": ", number, " is beyond 64 bits");
+    out = static_cast<std::int64_t>(number);
+    return;
+  }
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) {
+    refuse(path, ": ", value.get<std::uint64_t>(), " is beyond 64 bits");
+  }
+  out = value.get<std::int64_t>();
+}
+
+void read(const Json& value, std::string_view path, Pairing& out) {
+  out = read_name(value, path, kPairings);
+}
+
+void read(const Json& value, std::string_view path, Scaling::Type& out) {
+  out = read_name(value, path, kScalingTypes);
+}
+
+void read(const Json& value, std::string_view path, std::vector<double>& out) {
+  if (!value.is_array()) refuse_type(path, value, "an array of numbers");
+  out.clear();
+  out.reserve(value.size());
+  for (const Json& element : value) {
+    const std::string here = message(path, "[", out.size(), "]");
+    read(element, here, out.emplace_back());
+  }
+}
+
+void read(const Json& value, std::string_view path, Scaling& out);
+
+template <class T>
+void read(const Json& value, std::string_view path, std::optional<T>& out) {
+  read(value, path, out.emplace());
+}
+
+// write() of every type that a key can have: false if there is nothing to write.
+
+template <class T>
+bool write(const T& value, OrderedJson& out) {
+  out = value;
+  return true;
+}
+
+bool write(const Pairing& value, OrderedJson& out) { return write(name(value), out); }
+bool write(const Scaling::Type& value, OrderedJson& out) { return write(name(value), out); }
+bool write(const Scaling& value, OrderedJson& out);
+
+template <class T>
+bool write(const std::optional<T>& value, OrderedJson& out) {
+  return value && write(*value, out);
+}
+
+// A row of a table of keys: the name in the JSON and the field of a struct that it fills.
+template <class Fields>
+struct Key {
+  std::string_view name;
+  void (*read)(const Json& value, std::string_view path, Fields& fields);
+  bool (*write)(const Fields& fields, OrderedJson& out);
+};
+
+template <auto member, class Fields>
+constexpr Key<Fields> key_of(std::string_view name) {
+  return {name,
+          [](const Json& value, std::string_view path, Fields& fields) {
+            read(value, path, fields.*member);
+          },
+          [](const Fields& fields, OrderedJson& out) { return write(fields.*member, out); }};
+}
+
+// The keys of a Spec, in the order in which they are written.
+constexpr std::array kSpecKeys = {
+    key_of<&SpecFields::head_dim, SpecFields>("head_dim"),
+    key_of<&SpecFields::rotary_dim, SpecFields>("rotary_dim"),
+    key_of<&SpecFields::pairing, SpecFields>("pairing"),
+    key_of<&SpecFields::base, SpecFields>("base"),
+    key_of<&SpecFields::scaling, SpecFields>("scaling"),
+    key_of<&SpecFields::frequencies, SpecFields>("frequencies"),
+    key_of<&SpecFields::attention_factor, SpecFields>("attention_factor"),
+};
+
+// The keys of its scaling.
+constexpr std::array kScalingKeys = {
+    key_of<&Scaling::type, Scaling>("type"),
+    key_of<&Scaling::factor, Scaling>("factor"),
+};
+
+template <class Fields, std::size_t N>
+void read_object(const Json& object, std::string_view path, const std::array<Key<Fields>, N>& keys,
+                 Fields& fields) {
+  if (!object.is_object()) refuse_type(path.empty() ? "spec" : path, object, "an object");
+  for (const auto& [given, value] : object.items()) {
+    const std::string here = joined(path, given);
+    const auto key = std::find_if(keys.begin(), keys.end(),
+                                  [&](const Key<Fields>& row) { return row.name == given; });
+    if (key == keys.end()) {
+      std::string known;
+      for (const auto& row : keys) known += message(known.empty() ? "" : ", ", row.name);
+      refuse(here, ": not a key that is known here; these are: ", known);
+    }
+    if (!value.is_null()) key->read(value, here, fields);
+  }
+}
+
+template <class Fields, std::size_t N>
+void write_object(const Fields& fields, const std::array<Key<Fields>, N>& keys, OrderedJson& out) {
+  out = OrderedJson::object();
+  for (const auto& key : keys) {
+    OrderedJson value;
+    if (key.write(fields, value)) out[std::string(key.name)] = std::move(value);
+  }
+}
+
+// Refuses an object without this key, or with null there.
+void require(const Json& object, std::string_view path, const char* key, std::string_view wanted) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) {
+    refuse(joined(path, key), ": missing, want ", wanted);
+  }
+}
+
+void read(const Json& value, std::string_view path, Scaling& out) {
+  read_object(value, path, kScalingKeys, out);
+  require(value, path, "type", names_of(kScalingTypes));
+}
+
+bool write(const Scaling& value, OrderedJson& out) {
+  write_object(value, kScalingKeys, out);
+  return true;
+}
+
+// Of two values for one key the parser would silently keep the last.
+class DuplicateKeys {
+ public:
+  void see(Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open_.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_.pop_back();
+    if (event == Json::parse_event_t::key) see_key(parsed.get_ref<const std::string&>());
+  }
+
+ private:
+  struct Object {
+    std::set<std::string> keys;
+    std::string last;
+  };
+
+  void see_key(const std::string& key) {
+    open_.back().last = key;
+    if (open_.back().keys.insert(key).second) return;
+    std::string path;
+    for (const Object& object : open_) path = joined(path, object.last);
+    refuse(path, ": given twice");
+  }
+
+  std::vector<Object> open_;  // from the outermost
+};
+
+Json parse(std::string_view json) {
+  DuplicateKeys duplicates;
+  try {
+    return Json::parse(json, [&](int, Json::parse_event_t event, const Json& parsed) {
+      duplicates.see(event, parsed);
+      return true;
+    });
+  } catch (const Json::exception& error) {
+    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse ..."
+    const std::size_t bracket = what.find("] ");
+    refuse("not JSON: ", bracket == what.npos ? what : what.substr(bracket + 2));
+  }
+}
+
+}  // namespace
+
+Spec spec_from_json(std::string_view json) {
+  const Json object = parse(json);
+  SpecFields fields;
+  read_object(object, "", kSpecKeys, fields);
+  require(object, "", "head_dim", "the number of elements of a head");
+  return Spec(std::move(fields));
+}
+
+std::string spec_to_json(const Spec& spec) {
+  SpecFields fields = spec.fields();
+  if (!fields.frequencies) fields.base = spec.base();  // said, not left to a default
+  OrderedJson object;
+  write_object(fields, kSpecKeys, object);
+  return object.dump();
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,131 @@
+#include "overlap.hpp"
+
+#include <algorithm>
+
+namespace ropewalk {
+namespace {
+
+using Wide = __int128;  // differences of indices times strides, added up: no overflow to think of
+
+// Is there a choice of k[d] in low[d] .. high[d] with Σ k[d] stride[d] = difference? Then two
+// elements, at indices k apart, coincide. Dimensions are walked from the largest stride to the
+// smallest; what the smaller ones can still reach leaves few k to try.
+class Search {
+ public:
+  struct Dimension {
+    Wide stride, low, high;
+  };
+
+  void add(const Dimension& dimension) { dimensions_[count_++] = dimension; }
+
+  // Gives up and says yes after so many tries: strides that no tensor of a program has.
+  bool finds(Wide difference, bool all_zero_counts) {
+    for (std::size_t d = 0; d < count_; ++d) {
+      Dimension& dimension = dimensions_[d];
+      if (dimension.stride >= 0) continue;
+      dimension = {-dimension.stride, -dimension.high, -dimension.low};
+    }
+    std::sort(dimensions_.begin(), dimensions_.begin() + static_cast<std::ptrdiff_t>(count_),
+              [](const Dimension& a, const Dimension& b) { return a.stride > b.stride; });
+    all_zero_counts_ = all_zero_counts;
+    return walk(0, difference, false);
+  }
+
+ private:
+  static Wide floor_divide(Wide a, Wide b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
+
+  bool walk(std::size_t d, Wide difference, bool any_nonzero) {
+    if (d == count_) return difference == 0 && (any_nonzero || all_zero_counts_);
+    const Dimension& here = dimensions_[d];
+    Wide rest_low = 0, rest_high = 0;
+    for (std::size_t e = d + 1; e < count_; ++e) {
+      rest_low += dimensions_[e].low * dimensions_[e].stride;
+      rest_high += dimensions_[e].high * dimensions_[e].stride;
+    }
+    Wide low = here.low, high = here.high;
+    if (here.stride != 0) {
+      low = std::max(low, -floor_divide(rest_high - difference, here.stride));
+      high = std::min(high, floor_divide(difference - rest_low, here.stride));
+    }
+    for (Wide k = low; k <= high; ++k) {
+      if (++tries_ > kMaxTries) return true;
+      if (walk(d + 1, difference - k * here.stride, any_nonzero || k != 0)) return true;
+    }
+    return false;
+  }
+
+  static constexpr int kMaxTries = 4096;
+  std::array<Dimension, 4> dimensions_{};
+  std::size_t count_ = 0;
+  int tries_ = 0;
+  bool all_zero_counts_ = true;
+};
+
+std::uintptr_t address(const ConstTensorView& view) {
+  return reinterpret_cast<std::uintptr_t>(view.data);
+}
+
+}  // namespace
+
+bool byte_range(const ConstTensorView& view, std::uintptr_t& first,
+                std::uintptr_t& last_plus_one) noexcept {
+  first = last_plus_one = address(view);
+  if (is_empty(view)) return true;
+  Wide low = address(view), high = low;
+  for (std::size_t d = 0; d < 4; ++d) {
+    const Wide reach = static_cast<Wide>(view.shape[d] - 1) * view.strides[d] *
+                       static_cast<Wide>(size_of(view.dtype));
+    (reach < 0 ? low : high) += reach;
+  }
+  high += static_cast<Wide>(size_of(view.dtype));
+  if (low < 0 || high > static_cast<Wide>(UINTPTR_MAX)) return false;
+  first = static_cast<std::uintptr_t>(low);
+  last_plus_one = static_cast<std::uintptr_t>(high);
+  return true;
+}
+
+bool is_same(const ConstTensorView& a, const ConstTensorView& b) noexcept {
+  if (a.data != b.data || a.dtype != b.dtype || a.shape != b.shape) return false;
+  for (std::size_t d = 0; d < 4; ++d) {
+    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+bool may_overlap(const ConstTensorView& a, const ConstTensorView& b) noexcept {
+  if (is_empty(a) || is_empty(b)) return false;
+  std::uintptr_t a_first = 0, a_end = 0, b_first = 0, b_end = 0;
+  if (!byte_range(a, a_first, a_end) || !byte_range(b, b_first, b_end)) return true;
+  if (a_end <= b_first || b_end <= a_first) return false;
+
+  const auto size = static_cast<Wide>(size_of(a.dtype));
+  const Wide bytes = static_cast<Wide>(address(b)) - static_cast<Wide>(address(a));
+  if (size_of(b.dtype) != size_of(a.dtype) || bytes % size != 0) return true;
+  Search search;
+  for (std::size_t d = 0; d < 4; ++d) {
+    const bool a_moves = a.shape[d] > 1, b_moves = b.shape[d] > 1;
+    if (a_moves && b_moves && a.strides[d] != b.strides[d]) return true;
+    search.add({a_moves ? a.strides[d] : b.strides[d], -(b.shape[d] - 1), a.shape[d] - 1});
+  }
+  return search.finds(bytes / size, true);
+}
+
+bool may_overlap(const ConstTensorView& a, std::span<const std::byte> b) noexcept {
+  if (is_empty(a) || b.empty()) return false;
+  std::uintptr_t first = 0, end = 0;
+  if (!byte_range(a, first, end)) return true;
+  const auto b_first = reinterpret_cast<std::uintptr_t>(b.data());
+  return first < b_first + b.size() && b_first < end;
+}
+
+bool may_overlap_itself(const ConstTensorView& view) noexcept {
+  if (is_empty(view)) return false;
+  Search search;
+  for (std::size_t d = 0; d < 4; ++d) {
+    const std::int64_t reach = view.shape[d] - 1;
+    if (reach > 0) search.add({view.strides[d], -reach, reach});
+  }
+  return search.finds(0, false);
+}
+
+}  // namespace ropewalk
