@@ -21,6 +21,10 @@
 #include "kernels-inl.hpp"
 
 #if HWY_ONCE
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace ropewalk::kernels {
 namespace {
 
@@ -31,17 +35,32 @@ constexpr std::array kTargets = {Target::kAvx3Bf16, Target::kAvx3, Target::kAvx2
 constexpr std::array kTargets = {Target::kNeon};
 #endif
 
+#if defined(__x86_64__)
+// What Highway's targets take for granted. Asked of the compiler's runtime, which also sees whether
+// the operating system saves the registers; Highway's own detection would cost every process that
+// loads its shared library 5 ms.
+bool has_avx2() noexcept {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool has_f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  return has_f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+
+bool has_avx3() noexcept {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
 const Table* detect(Target target) noexcept {
 #if defined(__x86_64__)
-  const std::int64_t cpu = hwy::SupportedTargets();
   switch (target) {
     case Target::kScalar: return &N_SCALAR::kTable;
-    case Target::kAvx2: return (cpu & HWY_AVX2) != 0 ? &N_AVX2::kTable : nullptr;
-    case Target::kAvx3: return (cpu & HWY_AVX3) != 0 ? &N_AVX3::kTable : nullptr;
+    case Target::kAvx2: return has_avx2() ? &N_AVX2::kTable : nullptr;
+    case Target::kAvx3: return has_avx3() ? &N_AVX3::kTable : nullptr;
     case Target::kAvx3Bf16:
-      return (cpu & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512bf16") != 0
-                 ? &N_AVX3::kTableBf16
-                 : nullptr;
+      return has_avx3() && __builtin_cpu_supports("avx512bf16") ? &N_AVX3::kTableBf16 : nullptr;
     default: return nullptr;
   }
 #else
