@@ -73,8 +73,8 @@ nlohmann::ordered_json json_of(const std::vector<CheckRow>& rows, bool ok, std::
 int run(const CheckVerb& options) {
   const Rope rope = options.plan.rope();
   CheckOptions check_options;
-  check_options.seed = options.seed.empty() ? std::random_device()()
-                                            : parse_uint64("--seed", options.seed);
+  check_options.seed =
+      options.seed.empty() ? std::random_device()() : parse_uint64("--seed", options.seed);
   const std::vector<CheckRow> rows = check(rope, check_options);
   bool ok = true;
   for (const CheckRow& row : rows) ok = ok && row.ok;

@@ -47,9 +47,7 @@ SignalsHeld::SignalsHeld() noexcept {
   ::sigprocmask(SIG_BLOCK, &held, &before_);
 }
 
-SignalsHeld::~SignalsHeld() {
-  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-}
+SignalsHeld::~SignalsHeld() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 void remove_on_signal(const std::string& path) {
   // Longer paths cannot be opened, and this one was.
@@ -59,8 +57,6 @@ void remove_on_signal(const std::string& path) {
   file_count = file_count + 1;
 }
 
-void forget_removals() noexcept {
-  file_count = 0;
-}
+void forget_removals() noexcept { file_count = 0; }
 
 }  // namespace ropewalk::cli

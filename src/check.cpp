@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <random>
 #include <ropewalk/check.hpp>
 #include <ropewalk/error.hpp>
@@ -14,13 +15,14 @@ namespace {
 constexpr std::array<std::int64_t, 4> kShifts = {3, 1000, 1000000, 10000000};
 
 double half_unit(DType dtype) { return dtype == DType::kF32 ? 0x1p-24 : 0x1p-8; }
-double epsilon(DType dtype) { return std::sqrt(2.0) * 0x1p-21 + half_unit(dtype); }
+double epsilon(DType dtype) { return std::numbers::sqrt2 * 0x1p-21 + half_unit(dtype); }
 
 // A tensor [tokens, heads, head_dim] of its own.
 class Heads {
  public:
   Heads(DType dtype, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim)
-      : dtype_(dtype), shape_{1, tokens, heads, head_dim},
+      : dtype_(dtype),
+        shape_{1, tokens, heads, head_dim},
         bytes_(static_cast<std::size_t>(tokens * heads * head_dim) * size_of(dtype)) {}
 
   [[nodiscard]] const Dims& shape() const { return shape_; }
@@ -98,9 +100,15 @@ class Worst {
 class Checker {
  public:
   Checker(const Rope& rope, const CheckOptions& options, DType dtype)
-      : rope_(rope), options_(options), dtype_(dtype), m_(rope.attention_factor()),
-        pairs_(rope.frequencies().size()), q_(heads(options.q_heads)), k_(heads(options.k_heads)),
-        q_turned_(q_), k_turned_(k_) {
+      : rope_(rope),
+        options_(options),
+        dtype_(dtype),
+        m_(rope.attention_factor()),
+        pairs_(rope.frequencies().size()),
+        q_(heads(options.q_heads)),
+        k_(heads(options.k_heads)),
+        q_turned_(q_),
+        k_turned_(k_) {
     std::mt19937_64 random(options.seed);
     std::normal_distribution<float> normal;
     for (std::size_t i = 0; i < q_.size(); ++i) q_.set(i, normal(random));
@@ -280,8 +288,7 @@ class Checker {
 void check_options(const CheckOptions& options) {
   const auto want = [](std::string_view what, std::int64_t value, std::int64_t low) {
     if (value < low) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  message(what, " ", value, " is less than ", low));
+      throw Error(ErrorCode::kInvalidArgument, message(what, " ", value, " is less than ", low));
     }
   };
   want("q_heads", options.q_heads, 2);
@@ -289,9 +296,9 @@ void check_options(const CheckOptions& options) {
   want("tokens", options.tokens, 1);
   want("positions_below", options.positions_below, 1);
   if (options.q_heads % options.k_heads != 0) {
-    throw Error(ErrorCode::kInvalidArgument, message("q_heads ", options.q_heads,
-                                                     " is no multiple of k_heads ",
-                                                     options.k_heads));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        message("q_heads ", options.q_heads, " is no multiple of k_heads ", options.k_heads));
   }
 }
 

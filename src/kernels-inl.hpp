@@ -56,11 +56,10 @@ HWY_INLINE void CosSin(D d, hn::Vec<hn::RebindToUnsigned<D>> upper, V m, V& cos,
   // Quarter 0: (cos, sin). 1: (-sin, cos). 2: (-cos, -sin). 3: (sin, -cos).
   const auto quarter = hn::Add(upper, hn::Set(du, 0x20000000u));  // in bits 31 and 30
   const auto sign = hn::Set(du, 0x80000000u);
-  const auto swap =
-      hn::MaskFromVec(hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, hn::ShiftLeft<1>(quarter)))));
+  const auto swap = hn::MaskFromVec(
+      hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, hn::ShiftLeft<1>(quarter)))));
   const auto sin_sign = hn::BitCast(d, hn::And(quarter, sign));
-  const auto cos_sign =
-      hn::BitCast(d, hn::And(hn::Add(quarter, hn::Set(du, 0x40000000u)), sign));
+  const auto cos_sign = hn::BitCast(d, hn::And(hn::Add(quarter, hn::Set(du, 0x40000000u)), sign));
   cos = hn::Mul(hn::Xor(hn::IfThenElse(swap, sine, cosine), cos_sign), m);
   sin = hn::Mul(hn::Xor(hn::IfThenElse(swap, cosine, sine), sin_sign), m);
 }
@@ -345,7 +344,7 @@ class FixedRow {
   using V = hn::Vec<Tag>;
   static constexpr std::size_t kLanes = hn::MaxLanes(Tag());
   static constexpr std::size_t kVectors = kPairs * Kind::kRowPerPair / kLanes;
-  static constexpr bool kFits = kLanes > 1 && kVectors * kLanes == kPairs * Kind::kRowPerPair;
+  static constexpr bool kFits = kLanes > 1 && kVectors* kLanes == kPairs* Kind::kRowPerPair;
   explicit FixedRow(std::size_t) {}
 
   HWY_INLINE void Load(const float* row) {

@@ -11,6 +11,7 @@
 #else
 #error "ropewalk is made for x86-64 and aarch64"
 #endif
+#define HWY_BROKEN_EMU128 1  // so that the fallback is HWY_SCALAR on every compiler
 #define HWY_DISABLED_TARGETS (~(HWY_SCALAR | HWY_AVX2 | HWY_AVX3 | HWY_NEON))
 
 #define HWY_TARGET_INCLUDE "kernels.cpp"
@@ -29,8 +30,7 @@ namespace ropewalk::kernels {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::array kTargets = {Target::kAvx3Bf16, Target::kAvx3, Target::kAvx2,
-                                 Target::kScalar};
+constexpr std::array kTargets = {Target::kAvx3Bf16, Target::kAvx3, Target::kAvx2, Target::kScalar};
 #else
 constexpr std::array kTargets = {Target::kNeon};
 #endif

@@ -36,7 +36,7 @@ struct AngleJob {
   float attention_factor;         // multiplies cos and sin
   const std::int64_t* positions;  // [tokens]
   std::size_t tokens;
-  float* rows;                    // [tokens, 2 padded(pairs)]
+  float* rows;  // [tokens, 2 padded(pairs)]
 };
 
 // Distances between neighbours, in bytes.
@@ -48,8 +48,8 @@ struct RotateJob {
   const float* rows;  // [tokens, 2 padded(pairs)]
   std::size_t pairs;  // <= kMaxRowPairs
   std::size_t tokens, heads;
-  const void* in;     // the first element a of the first pair, of the first head and token
-  void* out;          // likewise; equal to in, or apart from it
+  const void* in;  // the first element a of the first pair, of the first head and token
+  void* out;       // likewise; equal to in, or apart from it
   Steps in_steps, out_steps;
   std::size_t partner;  // bytes from a to b of a pair
   bool heads_outer;     // walk all tokens of a head, then the next head

@@ -36,9 +36,7 @@ std::string_view type_of(const Json& value) {
 }
 
 // What stands in the file, on one line: control characters are escaped.
-std::string quoted(const std::string& given) {
-  return Json(given).dump();
-}
+std::string quoted(const std::string& given) { return Json(given).dump(); }
 
 std::string joined(std::string_view path, const std::string& key) {
   const std::string escaped = quoted(key);

@@ -35,7 +35,8 @@ class Search {
   static Wide floor_divide(Wide a, Wide b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
 
   bool walk(std::size_t d, Wide difference, bool any_nonzero) {
-    if (d == count_) return difference == 0 && (any_nonzero || all_zero_counts_);
+    if (d == count_ || d == dimensions_.size())
+      return difference == 0 && (any_nonzero || all_zero_counts_);
     const Dimension& here = dimensions_[d];
     Wide rest_low = 0, rest_high = 0;
     for (std::size_t e = d + 1; e < count_; ++e) {

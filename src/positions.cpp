@@ -51,10 +51,10 @@ void Positions::check(std::int64_t batch, std::int64_t tokens) const {
   if (!batch_fits || tokens_ != tokens) {
     const std::string given =
         is_flat ? message("[", tokens_, "]") : message("[", batch_, ", ", tokens_, "]");
-    throw Error(ErrorCode::kShapeMismatch,
-                message("positions have shape ", given, "; a tensor of batch ", batch, " and ",
-                        tokens, " tokens wants [", tokens, "], [1, ", tokens, "] or [", batch,
-                        ", ", tokens, "]"));
+    throw Error(
+        ErrorCode::kShapeMismatch,
+        message("positions have shape ", given, "; a tensor of batch ", batch, " and ", tokens,
+                " tokens wants [", tokens, "], [1, ", tokens, "] or [", batch, ", ", tokens, "]"));
   }
   if (ids_ == nullptr && batch_ != 0 && tokens_ != 0 && batch != 0) {
     throw Error(ErrorCode::kInvalidArgument, "positions are null");

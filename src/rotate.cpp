@@ -236,7 +236,8 @@ void rotate(const Rope& rope, const ConstTensorView& x, const Positions& positio
 void rotate(const Rope& rope, const ConstTensorView& q, const ConstTensorView& k,
             const Positions& positions, const TensorView& out_q, const TensorView& out_k,
             const Options& options) {
-  const std::array operands = {make_operand("q", q, "out_q", out_q), make_operand("k", k, "out_k", out_k)};
+  const std::array operands = {make_operand("q", q, "out_q", out_q),
+                               make_operand("k", k, "out_k", out_k)};
   run(rope, operands, positions, options);
 }
 

@@ -31,9 +31,8 @@ TEST(Check, has_a_row_for_every_property_dtype_and_shift) {
   }
   std::vector<std::string> wanted;
   for (const std::string dtype : {"f32 ", "bf16 "}) {
-    for (const std::string property :
-         {"position 0", "length", "angle", "scores 3", "scores 1000", "scores 1000000",
-          "scores 10000000", "pairings"}) {
+    for (const std::string property : {"position 0", "length", "angle", "scores 3", "scores 1000",
+                                       "scores 1000000", "scores 10000000", "pairings"}) {
       wanted.push_back(dtype + property);
     }
   }

@@ -57,8 +57,8 @@ class Elements {
   }
   // Rounds to the dtype.
   void set(std::size_t i, float value) {
-    set_bits(i, dtype_ == DType::kF32 ? std::bit_cast<std::uint32_t>(value)
-                                      : reference::to_bf16(value));
+    set_bits(
+        i, dtype_ == DType::kF32 ? std::bit_cast<std::uint32_t>(value) : reference::to_bf16(value));
   }
   void fill(float value) {
     for (std::size_t i = 0; i < count_; ++i) set(i, value);

@@ -166,9 +166,8 @@ TEST_F(File, a_full_disk_is_noticed_when_room_is_reserved) {
   EXPECT_EXIT(
       {
         limit_file_size(1000);
-        const std::string error = io_error([&] {
-          OutputFile{OutputPath(path("out"))}.reserve(5000);
-        });
+        const std::string error =
+            io_error([&] { OutputFile{OutputPath(path("out"))}.reserve(5000); });
         ::_exit(error.find("make room") != error.npos && count() == 0 ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");

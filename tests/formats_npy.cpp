@@ -48,9 +48,7 @@ std::string refusal(std::string_view file) {
   return "accepted";
 }
 
-std::string refusal_of_dict(std::string_view dict) {
-  return refusal(npy(dict, 24));
-}
+std::string refusal_of_dict(std::string_view dict) { return refusal(npy(dict, 24)); }
 
 TEST(Npy, a_header_is_read_in_every_version) {
   for (const int major : {1, 2, 3}) {

@@ -8,7 +8,8 @@ namespace {
 TEST(Frequencies, the_plain_rule_is_the_formula_to_the_last_bit_of_a_double) {
   for (const double base : {10000.0, 500000.0, 1e6, 1e7, 2.0, 1.0, 0.001}) {
     for (std::int64_t d = 2; d <= 256; d += 2) {
-      const auto omega = frequencies(Spec({.head_dim = 256, .rotary_dim = d, .base = base})).radians;
+      const auto omega =
+          frequencies(Spec({.head_dim = 256, .rotary_dim = d, .base = base})).radians;
       ASSERT_EQ(omega.size(), static_cast<std::size_t>(d / 2));
       for (std::size_t i = 0; i < omega.size(); ++i) {
         const auto exact = reference::frequency(base, i, static_cast<std::size_t>(d));

@@ -49,9 +49,9 @@ TEST(Model, null_is_as_if_the_key_were_absent) {
       R"({"head_dim": 8, "rotary_dim": null, "pairing": null, "base": null, "scaling": null,
           "frequencies": null, "attention_factor": null})");
   EXPECT_EQ(spec_to_json(spec), spec_to_json(Spec({.head_dim = 8})));
-  EXPECT_EQ(spec_from_json(R"({"head_dim":8, "scaling":{"type":"default", "factor":null}})")
-                .scaling(),
-            Scaling{});
+  EXPECT_EQ(
+      spec_from_json(R"({"head_dim":8, "scaling":{"type":"default", "factor":null}})").scaling(),
+      Scaling{});
 }
 
 TEST(Model, keys_are_written_in_the_order_of_the_design) {

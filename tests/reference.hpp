@@ -96,8 +96,8 @@ inline Real allowed_error(Real hypot_m, std::int64_t p, Real exact, Real given, 
   Real relative = 0x1p-21L;
   const Real distance = std::abs(static_cast<Real>(p));
   if (distance > 0x1p32L) relative += distance * 0x1p-62L;
-  Real allowed = relative * hypot_m +
-                 std::max(half_ulp(exact, mantissa_bits), half_ulp(given, mantissa_bits));
+  Real allowed =
+      relative * hypot_m + std::max(half_ulp(exact, mantissa_bits), half_ulp(given, mantissa_bits));
   if (hypot_m < 0x1p-125L) allowed += std::ldexp(Real{1}, -125 - mantissa_bits);
   return allowed;
 }

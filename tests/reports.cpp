@@ -24,9 +24,8 @@ TEST(Reports, the_two_pairings_are_two_different_things) {
   for (const Target target : supported_targets()) {
     expect_near(rotated({.head_dim = 4}, {1, 2, 3, 4}, 1, target),
                 {-1.984111, 1.959901, 2.462378, 4.019800});
-    expect_near(
-        rotated({.head_dim = 4, .pairing = Pairing::kAdjacent}, {1, 2, 3, 4}, 1, target),
-        {-1.142640, 1.922076, 2.959851, 4.029800});
+    expect_near(rotated({.head_dim = 4, .pairing = Pairing::kAdjacent}, {1, 2, 3, 4}, 1, target),
+                {-1.142640, 1.922076, 2.959851, 4.029800});
     // Permuting the layout and the result turns one into the other.
     const auto halves = rotated({.head_dim = 4}, {1, 2, 3, 4}, 1, target);
     const auto adjacent =
@@ -54,16 +53,15 @@ TEST(Reports, scores_are_equal_in_both_pairings) {
 
 TEST(Reports, partial_rotary_takes_exponent_and_partner_from_rotary_dim) {
   for (const Target target : supported_targets()) {
-    expect_near(
-        rotated({.head_dim = 8, .rotary_dim = 4}, {1, 2, 3, 4, 5, 6, 7, 8}, 1, target),
-        {-1.984111, 1.959901, 2.462378, 4.019800, 5, 6, 7, 8});
+    expect_near(rotated({.head_dim = 8, .rotary_dim = 4}, {1, 2, 3, 4, 5, 6, 7, 8}, 1, target),
+                {-1.984111, 1.959901, 2.462378, 4.019800, 5, 6, 7, 8});
   }
 }
 
 TEST(Reports, proportional_is_explicit_frequencies_with_zeros) {
   for (const Target target : supported_targets()) {
-    expect_near(rotated({.head_dim = 8, .frequencies = {{1, 0.1, 0, 0}}},
-                        {1, 2, 3, 4, 5, 6, 7, 8}, 1, target),
+    expect_near(rotated({.head_dim = 8, .frequencies = {{1, 0.1, 0, 0}}}, {1, 2, 3, 4, 5, 6, 7, 8},
+                        1, target),
                 {-3.667053, 1.391008, 3, 4, 3.542983, 6.169692, 7, 8});
   }
 }

@@ -49,8 +49,8 @@ double units_off(double omega) {
 }
 
 TEST(Rope, the_constant_of_this_test_is_1_over_2_pi) {
-  EXPECT_NEAR(std::ldexp(static_cast<double>(kTurnsPerRadian[0]), -64),
-              1 / (2 * std::numbers::pi), 1e-17);
+  EXPECT_NEAR(std::ldexp(static_cast<double>(kTurnsPerRadian[0]), -64), 1 / (2 * std::numbers::pi),
+              1e-17);
 }
 
 TEST(Rope, turns_are_correctly_rounded_up_to_frequencies_of_2_to_the_32) {

@@ -85,9 +85,10 @@ void expect_refused(const std::string& text, Elements& watched, auto call) {
 
 TEST(Rotate, refuses_a_head_dim_that_is_not_the_ropes) {
   Elements x = random_elements(DType::kF32, 48, 1);
-  expect_refused("x has head_dim 16 (shape [1, 3, 1, 16] as [batch, tokens, heads, head_dim]), the "
-                 "rope has head_dim 8",
-                 x, [&] { rotate(rope8(), view(x, {1, 3, 1, 16}), Positions::from(1)); });
+  expect_refused(
+      "x has head_dim 16 (shape [1, 3, 1, 16] as [batch, tokens, heads, head_dim]), the "
+      "rope has head_dim 8",
+      x, [&] { rotate(rope8(), view(x, {1, 3, 1, 16}), Positions::from(1)); });
 }
 
 TEST(Rotate, refuses_negative_sizes_null_and_a_last_stride_other_than_1) {
@@ -138,8 +139,7 @@ TEST(Rotate, refuses_outputs_that_overlap_anything_but_their_own_input) {
   const ConstTensorView in = at(0);
   expect_refused("out overlaps x", x, [&] { rotate(rope8(), in, Positions::from(1), at(1)); });
   expect_refused("out overlaps x", x, [&] { rotate(rope8(), in, Positions::from(1), at(8)); });
-  expect_refused("q overlaps k", x,
-                 [&] { rotate(rope8(), at(0), at(16), Positions::from(1)); });
+  expect_refused("q overlaps k", x, [&] { rotate(rope8(), at(0), at(16), Positions::from(1)); });
   expect_refused("out_q overlaps k", x, [&] {
     rotate(rope8(), in, ConstTensorView(at(24)), Positions::from(1), at(40), at(72));
   });
@@ -175,9 +175,8 @@ TEST(Rotate, refuses_positions_of_another_shape) {
 
 TEST(Rotate, an_input_may_be_broadcast_by_strides_of_zero) {
   const Elements one = random_elements(DType::kF32, 8, 1);
-  const ConstTensorView everywhere =
-      internal::BasicTensorView<const void, const float>{one.data(), DType::kF32, {2, 3, 4, 8},
-                                                         {0, 0, 0, 1}};
+  const ConstTensorView everywhere = internal::BasicTensorView<const void, const float>{
+      one.data(), DType::kF32, {2, 3, 4, 8}, {0, 0, 0, 1}};
   Elements out(DType::kF32, 2 * 3 * 4 * 8);
   rotate(rope8(), everywhere, Positions::from(1), view(out, {2, 3, 4, 8}));
   Elements alone(one);

@@ -152,19 +152,18 @@ TEST_P(Accuracy, holds_for_heads_longer_than_one_row_of_angles) {
 TEST_P(Accuracy, beyond_2_to_the_32_the_bound_grows_with_the_position_and_holds) {
   const auto [dtype, pairing] = GetParam();
   const Rope rope(Spec({.head_dim = 64, .pairing = pairing}));
-  const std::vector<std::int64_t> positions = {(std::int64_t{1} << 33) - 1, -(std::int64_t{1} << 33)};
+  const std::vector<std::int64_t> positions = {(std::int64_t{1} << 33) - 1,
+                                               -(std::int64_t{1} << 33)};
   expect_promise(rope, dtype, positions, 3, 16);
 }
 
-INSTANTIATE_TEST_SUITE_P(DTypesAndPairings, Accuracy,
-                         ::testing::Values(Case{DType::kF32, Pairing::kHalves},
-                                           Case{DType::kF32, Pairing::kAdjacent},
-                                           Case{DType::kBf16, Pairing::kHalves},
-                                           Case{DType::kBf16, Pairing::kAdjacent}),
-                         [](const auto& test) {
-                           return std::string(name(test.param.dtype)) + "_" +
-                                  std::string(name(test.param.pairing));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    DTypesAndPairings, Accuracy,
+    ::testing::Values(Case{DType::kF32, Pairing::kHalves}, Case{DType::kF32, Pairing::kAdjacent},
+                      Case{DType::kBf16, Pairing::kHalves}, Case{DType::kBf16, Pairing::kAdjacent}),
+    [](const auto& test) {
+      return std::string(name(test.param.dtype)) + "_" + std::string(name(test.param.pairing));
+    });
 
 }  // namespace
 }  // namespace ropewalk::testing

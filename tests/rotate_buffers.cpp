@@ -37,9 +37,8 @@ TEST(Buffers, every_even_rotary_dim_stays_inside_exact_buffers) {
       for (const Pairing pairing : kPairings) {
         for (std::int64_t rotary_dim = 2; rotary_dim <= 130; rotary_dim += 2) {
           for (const std::int64_t past : {0, 1, 5}) {
-            const Rope rope(Spec({.head_dim = rotary_dim + past,
-                                  .rotary_dim = rotary_dim,
-                                  .pairing = pairing}));
+            const Rope rope(Spec(
+                {.head_dim = rotary_dim + past, .rotary_dim = rotary_dim, .pairing = pairing}));
             rotate_exactly(rope, dtype, 1, 1, target);
             rotate_exactly(rope, dtype, 3, 2, target);
           }
@@ -54,9 +53,8 @@ TEST(Buffers, heads_longer_than_a_row_of_angles_stay_inside) {
     for (const DType dtype : kDTypes) {
       for (const Pairing pairing : kPairings) {
         for (const std::int64_t rotary_dim : {1022, 1024, 1026, 2050}) {
-          const Rope rope(Spec({.head_dim = rotary_dim + 3,
-                                .rotary_dim = rotary_dim,
-                                .pairing = pairing}));
+          const Rope rope(
+              Spec({.head_dim = rotary_dim + 3, .rotary_dim = rotary_dim, .pairing = pairing}));
           rotate_exactly(rope, dtype, 2, 2, target);
         }
       }

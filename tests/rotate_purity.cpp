@@ -50,8 +50,7 @@ class Purity : public ::testing::TestWithParam<Case> {
   [[nodiscard]] TensorView head(Elements& x, std::int64_t b, std::int64_t t, std::int64_t h,
                                 Dims shape) const {
     TensorView result = view(x, shape_);
-    result.data =
-        static_cast<std::byte*>(result.data) + offset(b, t, h) * size_of(result.dtype);
+    result.data = static_cast<std::byte*>(result.data) + offset(b, t, h) * size_of(result.dtype);
     result.shape = shape;
     return result;
   }
@@ -124,8 +123,7 @@ class Purity : public ::testing::TestWithParam<Case> {
       const Elements before(memory);
       const std::int64_t origin = 1 + (layout[1] < 0 ? -layout[1] * (kTokens - 1) : 0);
       const auto place = [&](std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t e) {
-        return static_cast<std::size_t>(origin + b * layout[0] + t * layout[1] + h * layout[2] +
-                                        e);
+        return static_cast<std::size_t>(origin + b * layout[0] + t * layout[1] + h * layout[2] + e);
       };
       const auto for_each = [&](auto see) {
         for (std::int64_t b = 0; b < kBatch; ++b) {
@@ -163,8 +161,8 @@ class Purity : public ::testing::TestWithParam<Case> {
   // q and k as views into one fused row [q heads | k head | v head], k with one head.
   void with_another_tensor() {
     const std::int64_t row = (kHeads + 2) * dim_;
-    Elements fused = random_elements(x_->dtype(), static_cast<std::size_t>(kBatch * kTokens * row),
-                                     10);
+    Elements fused =
+        random_elements(x_->dtype(), static_cast<std::size_t>(kBatch * kTokens * row), 10);
     const Elements before(fused);
     const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t h) {
       return static_cast<std::size_t>((b * kTokens + t) * row + h * dim_);
@@ -186,8 +184,10 @@ class Purity : public ::testing::TestWithParam<Case> {
     const Dims steps = {kTokens * row, row, dim_, 1};
     auto* data = static_cast<std::byte*>(fused.data());
     const TensorView q{data, fused.dtype(), shape_, steps};
-    const TensorView k{data + at(0, 0, kHeads) * size_of(fused.dtype()), fused.dtype(),
-                       {kBatch, kTokens, 1, dim_}, steps};
+    const TensorView k{data + at(0, 0, kHeads) * size_of(fused.dtype()),
+                       fused.dtype(),
+                       {kBatch, kTokens, 1, dim_},
+                       steps};
     rotate(*rope_, q, k, Positions::from(kStart), options_);
     bool q_same = true, k_same = true, v_untouched = true;
     for_each_row([&](std::int64_t b, std::int64_t t) {
@@ -252,7 +252,7 @@ TEST_P(Purity, every_way_to_the_same_tokens_gives_the_same_bits) {
   walk(128, 128, 1.0);
   walk(80, 32, 1.0);
   walk(64, 64, 1.25);
-  walk(50, 38, 1.0);  // tails everywhere
+  walk(50, 38, 1.0);      // tails everywhere
   walk(1040, 1034, 1.1);  // several blocks of pairs
 }
 
@@ -277,15 +277,13 @@ TEST_P(Purity, the_pairings_agree_up_to_the_permutation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(DTypesAndPairings, Purity,
-                         ::testing::Values(Case{DType::kF32, Pairing::kHalves},
-                                           Case{DType::kF32, Pairing::kAdjacent},
-                                           Case{DType::kBf16, Pairing::kHalves},
-                                           Case{DType::kBf16, Pairing::kAdjacent}),
-                         [](const auto& test) {
-                           return std::string(name(test.param.dtype)) + "_" +
-                                  std::string(name(test.param.pairing));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    DTypesAndPairings, Purity,
+    ::testing::Values(Case{DType::kF32, Pairing::kHalves}, Case{DType::kF32, Pairing::kAdjacent},
+                      Case{DType::kBf16, Pairing::kHalves}, Case{DType::kBf16, Pairing::kAdjacent}),
+    [](const auto& test) {
+      return std::string(name(test.param.dtype)) + "_" + std::string(name(test.param.pairing));
+    });
 
 }  // namespace
 }  // namespace ropewalk::testing

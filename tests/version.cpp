@@ -79,11 +79,10 @@ TEST(Version, a_target_that_is_not_to_be_had_is_an_error) {
 #else
   const Target foreign = Target::kAvx2;
 #endif
-  EXPECT_EQ(error_of([&] {
-              rotate(rope, view(x, {1, 1, 1, 64}), Positions::from(5), {.target = foreign});
-            }),
-            "target " + std::string(name(foreign)) +
-                " is not to be had in this build or on this CPU");
+  EXPECT_EQ(
+      error_of(
+          [&] { rotate(rope, view(x, {1, 1, 1, 64}), Positions::from(5), {.target = foreign}); }),
+      "target " + std::string(name(foreign)) + " is not to be had in this build or on this CPU");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace ropewalk {
 
 struct CheckOptions {
   std::int64_t q_heads = 32;
-  std::int64_t k_heads = 8;           // divides q_heads
+  std::int64_t k_heads = 8;  // divides q_heads
   std::int64_t tokens = 64;
   std::int64_t positions_below = 4096;  // tokens stand at random positions 0 .. this
   std::uint64_t seed = 1;
@@ -25,7 +25,7 @@ struct CheckOptions {
 };
 
 struct CheckRow {
-  std::string property;               // "position 0", "length", "angle", "scores", "pairings"
+  std::string property;  // "position 0", "length", "angle", "scores", "pairings"
   DType dtype = DType::kF32;
   std::optional<std::int64_t> shift;  // of the row of scores
   double worst = 0;                   // the value nearest to its bound, or farthest beyond it

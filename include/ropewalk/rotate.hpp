@@ -28,7 +28,8 @@
 namespace ropewalk {
 
 struct Options {
-  Target target = Target::kBest;  // to force an instruction set; kUnsupported if it is not to be had
+  Target target =
+      Target::kBest;  // to force an instruction set; kUnsupported if it is not to be had
 };
 
 // In place.

@@ -32,7 +32,7 @@ std::string_view name(Pairing pairing) noexcept;
 struct Scaling {
   enum class Type : std::uint8_t {
     kDefault,  // no scaling
-    kLinear,   // factor: all frequencies are divided by it (position interpolation, Chen et al. 2023)
+    kLinear,  // factor: all frequencies are divided by it (position interpolation, Chen et al. 2023)
   };
   Type type = Type::kDefault;
   std::optional<double> factor = {};
@@ -45,14 +45,14 @@ std::string_view name(Scaling::Type type) noexcept;
 
 // The fields of a Spec, to be given by name: Spec({.head_dim = 128, .base = 500000.0}).
 struct SpecFields {
-  std::int64_t head_dim = 0;                          // elements of a head, 1 to 2^20
-  std::optional<std::int64_t> rotary_dim = {};        // elements rotated; even, 2 to head_dim; head_dim
+  std::int64_t head_dim = 0;                    // elements of a head, 1 to 2^20
+  std::optional<std::int64_t> rotary_dim = {};  // elements rotated; even, 2 to head_dim; head_dim
   Pairing pairing = Pairing::kHalves;
-  std::optional<double> base = {};                    // finite, at least 2^-30; 10000
-  std::optional<Scaling> scaling = {};                // none
+  std::optional<double> base = {};                      // finite, at least 2^-30; 10000
+  std::optional<Scaling> scaling = {};                  // none
   std::optional<std::vector<double>> frequencies = {};  // instead of base and scaling: rotary_dim/2
-                                                      // values, radians per position, |ω| < 2^32
-  std::optional<double> attention_factor = {};        // replaces the rule's; 2^-100 to 2^100
+                                                        // values, radians per position, |ω| < 2^32
+  std::optional<double> attention_factor = {};          // replaces the rule's; 2^-100 to 2^100
 };
 
 class Spec {

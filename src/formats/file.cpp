@@ -20,9 +20,7 @@ template <class... Parts>
   throw Error(ErrorCode::kIo, message(parts...));
 }
 
-bool is_full(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EFBIG;
-}
+bool is_full(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
 // "data/q.npy: cannot be opened: No such file or directory".
 [[noreturn]] void refuse_errno(std::string_view path, std::string_view what, int error) {
@@ -40,9 +38,7 @@ auto uninterrupted(Call call) {
   }
 }
 
-FileId id_of(const struct stat& status) {
-  return {status.st_dev, status.st_ino};
-}
+FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -74,15 +70,13 @@ FileDescriptor::~FileDescriptor() {
   if (value_ >= 0) ::close(value_);
 }
 
-int FileDescriptor::release() noexcept {
-  return std::exchange(value_, -1);
-}
+int FileDescriptor::release() noexcept { return std::exchange(value_, -1); }
 
 // O_NONBLOCK: a pipe without a writer must not block, but be refused as no regular file.
 InputFile::InputFile(std::string path)
-    : path_(std::move(path)), file_(uninterrupted([&] {
-        return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-      })) {
+    : path_(std::move(path)),
+      file_(
+          uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
   if (file_.get() < 0) refuse_errno(path_, "cannot be opened", errno);
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0) refuse_errno(path_, "cannot be read", errno);
@@ -96,9 +90,8 @@ InputFile::InputFile(std::string path)
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
-    const ssize_t count = uninterrupted([&] {
-      return ::pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
-    });
+    const ssize_t count = uninterrupted(
+        [&] { return ::pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
     if (count < 0) refuse_errno(path_, "reading failed", errno);
     if (count == 0) {
       refuse(path_, ": ends at byte ", offset, ", it had ", size_,
@@ -197,9 +190,8 @@ OutputFile::~OutputFile() {
 
 void OutputFile::reserve(std::uint64_t bytes) {
 #ifdef __linux__
-  const int result = uninterrupted([&] {
-    return ::fallocate(file_.get(), 0, 0, static_cast<off_t>(bytes));
-  });
+  const int result =
+      uninterrupted([&] { return ::fallocate(file_.get(), 0, 0, static_cast<off_t>(bytes)); });
   // A file system that cannot do it is no reason not to write.
   if (result != 0 && is_full(errno)) refuse_errno(given_, "writing failed", errno);
 #else

@@ -243,11 +243,10 @@ NpyHeader read_header(const Source& source, std::initializer_list<std::string_vi
 }  // namespace
 
 NpyHeader read_npy_header(const InputFile& file, std::initializer_list<std::string_view> descrs) {
-  return read_header({file.path(), file.size(),
-                      [&](std::uint64_t offset, std::span<std::byte> out) {
-                        file.read(offset, out);
-                      }},
-                     descrs);
+  return read_header(
+      {file.path(), file.size(),
+       [&](std::uint64_t offset, std::span<std::byte> out) { file.read(offset, out); }},
+      descrs);
 }
 
 NpyHeader parse_npy_header(std::span<const std::byte> file, std::string_view name,
