@@ -12,7 +12,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' 2>/dev/null)
 
-.PHONY: help setup build demo test asan tsan tidy format format-check clean
+.PHONY: help setup build demo test asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -25,7 +25,9 @@ build: setup  ## build/release: the library, the command line, the tests
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 
-demo: build  ## rotate the q and k of examples/data and compare them with transformers' result
+demo: setup  ## rotate the q and k of examples/data and compare them with transformers' result
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_cli
 	@scripts/demo
 
 test: build  ## all tests
@@ -36,6 +38,10 @@ asan: setup  ## all tests under the address and undefined behaviour sanitizers
 
 tsan: setup  ## all tests under the thread sanitizer
 	@JOBS=$(JOBS) scripts/sanitize tsan
+
+cross:  ## the core's tests for aarch64, under qemu-user
+	@scripts/setup --cross
+	@JOBS=$(JOBS) scripts/cross
 
 tidy:  ## clang-tidy over the library and the command line
 	@scripts/setup --tidy

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -17,7 +18,8 @@ namespace {
 struct CheckVerb {
   explicit CheckVerb(CLI::App& verb) : plan(verb) {
     verb.add_option("--seed", seed, "Of the random q and k; by default a new one, printed")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(refuse_empty);
     verb.add_flag("--json", json, "Print JSON");
   }
 
@@ -26,9 +28,26 @@ struct CheckVerb {
   bool json = false;
 };
 
+// What few ropes have.
+std::string window_of(const Spec& spec) {
+  std::string line;
+  if (spec.rotary_offset() != 0) line += message("from ", spec.rotary_offset(), ", ");
+  if (spec.window_parts() != 1) line += message("in ", spec.window_parts(), " parts, ");
+  line += name(spec.pairing());
+  if (spec.output_pairing() != spec.pairing()) {
+    line += message(" to ", name(spec.output_pairing()));
+  }
+  if (spec.clockwise()) line += ", clockwise";
+  if (!spec.axis_of_pair().empty()) {
+    const auto last = std::max_element(spec.axis_of_pair().begin(), spec.axis_of_pair().end());
+    line += message(", axes ", *last + 1);
+  }
+  return line;
+}
+
 std::string rope_line(const Spec& spec, double attention_factor, std::uint64_t seed) {
   std::string line = message("head_dim ", spec.head_dim(), ", rotary_dim ", spec.rotary_dim(), ", ",
-                             name(spec.pairing()), ", ");
+                             window_of(spec), ", ");
   if (spec.frequencies()) {
     line += message(spec.frequencies()->size(), " given frequencies");
   } else {
@@ -72,7 +91,7 @@ nlohmann::ordered_json json_of(const std::vector<CheckRow>& rows, bool ok, std::
 
 int run(const CheckVerb& options) {
   const Rope rope = options.plan.rope();
-  CheckOptions check_options;
+  CheckOptions check_options = check_options_for(rope.spec());
   check_options.seed =
       options.seed.empty() ? std::random_device()() : parse_uint64("--seed", options.seed);
   const std::vector<CheckRow> rows = check(rope, check_options);

@@ -8,12 +8,13 @@
 namespace ropewalk::cli {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGPIPE};
 
 // A handler can reach nothing but globals, and may only touch what needs no allocation.
 constexpr int kMaxFiles = 2;  // q and k
 char files[kMaxFiles][PATH_MAX];
 volatile std::sig_atomic_t file_count = 0;
+volatile std::sig_atomic_t line_is_drawn = 0;
 
 sigset_t handled_signals() noexcept {
   sigset_t set;
@@ -24,6 +25,9 @@ sigset_t handled_signals() noexcept {
 
 void remove_and_die(int signal) {
   for (int i = 0; i < file_count; ++i) ::unlink(files[i]);
+  if (line_is_drawn != 0 && ::write(STDERR_FILENO, kEraseLine.data(), kEraseLine.size()) < 0) {
+    line_is_drawn = 0;  // the terminal is gone; there is nobody to tell
+  }
   // SA_RESETHAND has restored the default: this one is delivered on return, and ends the process.
   ::raise(signal);
 }
@@ -58,5 +62,7 @@ void remove_on_signal(const std::string& path) {
 }
 
 void forget_removals() noexcept { file_count = 0; }
+
+void erase_line_on_signal(bool is_drawn) noexcept { line_is_drawn = is_drawn ? 1 : 0; }
 
 }  // namespace ropewalk::cli

@@ -1,10 +1,11 @@
-// What happens to unfinished files when a signal ends the process.
+// What happens to unfinished files, and to the terminal, when a signal ends the process.
 
 #ifndef ROPEWALK_CLI_INTERRUPT_HPP_
 #define ROPEWALK_CLI_INTERRUPT_HPP_
 
 #include <csignal>
 #include <string>
+#include <string_view>
 
 namespace ropewalk::cli {
 
@@ -27,6 +28,12 @@ void remove_on_signal(const std::string& path);
 
 // There is nothing left to remove.
 void forget_removals() noexcept;
+
+// What removes a line from a terminal.
+inline constexpr std::string_view kEraseLine = "\r\033[K";
+
+// Whether the line on the terminal that stderr is must be erased first, when that happens.
+void erase_line_on_signal(bool is_drawn) noexcept;
 
 }  // namespace ropewalk::cli
 

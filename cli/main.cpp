@@ -19,9 +19,17 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
-// Names of files may hold anything; a message stays on its line.
+// Names of files and keys may hold anything, and be of any length; a message is one readable line.
 void print_error(std::string_view what) {
-  std::string line = message("ropewalk: ", what);
+  constexpr std::size_t kMost = 2000;
+  std::string line =
+      message("ropewalk: ", what.substr(0, kMost), what.size() > kMost ? " ..." : "");
+  // Also what Unicode takes for the end of a line: U+0085, U+2028, U+2029.
+  for (const std::string_view end : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+    for (std::size_t at = line.find(end); at != line.npos; at = line.find(end)) {
+      line.replace(at, end.size(), " ");
+    }
+  }
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
   }
@@ -53,7 +61,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return flushed(app.exit(success));
   } catch (const CLI::ParseError& error) {
-    print_error(message(error.what(), "; see ropewalk --help"));
+    std::string help = "ropewalk";
+    for (const Verb& verb : verbs) {
+      if (verb.app->parsed()) help += " " + verb.app->get_name();
+    }
+    print_error(message(error.what(), "; see ", help, " --help"));
     return kWrongUsage;
   } catch (const UsageError& error) {
     print_error(error.what());

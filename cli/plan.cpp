@@ -14,9 +14,9 @@
 namespace ropewalk::cli {
 namespace {
 
-constexpr std::uint64_t kMaxSpecBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxSpecBytes = std::uint64_t{16} << 20;
 
-enum class Kind { kInteger, kNumber, kName };
+enum class Kind { kInteger, kNumber, kName, kSwitch };
 
 // A row for each scalar key of a Spec.
 struct Flag {
@@ -29,8 +29,15 @@ struct Flag {
 constexpr Flag kFlags[] = {
     {"--head-dim", "head_dim", Kind::kInteger, "Elements of a head"},
     {"--rotary-dim", "rotary_dim", Kind::kInteger,
-     "Elements of a head that are rotated; by default all"},
+     "Elements of a head that are rotated, the window; by default all from its offset on"},
+    {"--rotary-offset", "rotary_offset", Kind::kInteger,
+     "Where in the head the window begins; by default at 0"},
     {"--pairing", "pairing", Kind::kName, "halves (the default) or adjacent"},
+    {"--output-pairing", "output_pairing", Kind::kName,
+     "The pairing of what is written; by default the same"},
+    {"--clockwise", "clockwise", Kind::kSwitch, "Turn the other way"},
+    {"--window-parts", "window_parts", Kind::kInteger,
+     "The window in so many equal parts, paired inside each; by default 1"},
     {"--base", "base", Kind::kNumber, "The constant of the frequencies; by default 10000"},
     {"--attention-factor", "attention_factor", Kind::kNumber,
      "A factor on cos and sin, instead of the rule's"},
@@ -63,6 +70,7 @@ nlohmann::json value_of(const Flag& flag, const std::string& text) {
       // Infinity and NaN, which the parser takes, have no form in JSON.
       if (parse(text, number) && std::isfinite(number)) return number;
       throw UsageError(message(flag.key, " ", text, " is not a finite number"));
+    case Kind::kSwitch: return true;
   }
   return nullptr;
 }
@@ -97,9 +105,14 @@ Spec spec_of_file(const std::string& path) {
 PlanOptions::PlanOptions(CLI::App& verb) {
   verb.add_option("--spec", spec_file_, "A JSON file that says which rope; instead of the flags")
       ->type_name("FILE")
+      ->check(refuse_empty)
       ->group("Which rope");
   for (const Flag& flag : kFlags) {
     const auto store = [this, key = flag.key](const std::string& value) { values_[key] = value; };
+    if (flag.kind == Kind::kSwitch) {
+      verb.add_flag_callback(flag.flag, [store] { store("true"); }, flag.help)->group("Which rope");
+      continue;
+    }
     verb.add_option_function<std::string>(flag.flag, store, flag.help)
         ->type_name("VALUE")
         ->group("Which rope");

@@ -20,6 +20,7 @@ class PlanOptions {
   PlanOptions& operator=(const PlanOptions&) = delete;
 
   [[nodiscard]] Rope rope() const;
+  [[nodiscard]] const std::string& spec_file() const noexcept { return spec_file_; }
 
  private:
   std::string spec_file_;

@@ -8,7 +8,10 @@
 #include "interrupt.hpp"
 #include "message.hpp"
 #include "plan.hpp"
+#include "progress.hpp"
 #include "rotate_file.hpp"
+#include "tensor_file.hpp"
+#include "token_positions.hpp"
 #include "verbs.hpp"
 
 namespace ropewalk::cli {
@@ -21,42 +24,79 @@ struct RotateVerb {
   std::string in, out, q, k, out_q, out_k;
   bool in_place = false;
   std::string layout = "bthd";
+  std::string operation = "rotate";
   std::string start, positions;
 };
 
 RotateVerb::RotateVerb(CLI::App& verb) : plan(verb) {
+  constexpr const char* kTensors =
+      "Tensors (FILE.npy, FILE.safetensors, FILE.safetensors:TENSOR; f32, f16, bf16 or f64)";
   const auto file = [&](const char* flag, std::string& path, const char* help) {
-    verb.add_option(flag, path, help)->type_name("FILE")->group("Tensors (.npy, f32)");
+    verb.add_option(flag, path, help)->type_name("FILE")->group(kTensors)->check(refuse_empty);
   };
   file("--in", in, "A tensor to rotate");
-  file("--out", out, "Where to write it");
+  file("--out", out, "Where to write it, with all else that is in its file");
   file("--q", q, "Queries to rotate");
   file("--k", k, "Keys to rotate, at the same positions");
   file("--out-q", out_q, "Where to write the queries");
-  file("--out-k", out_k, "Where to write the keys");
-  verb.add_flag("--in-place", in_place, "Replace the files, once all is done")
-      ->group("Tensors (.npy, f32)");
+  file("--out-k", out_k, "Where to write the keys; of one file, both may go to one");
+  verb.add_flag("--in-place", in_place, "Replace the files, once all is done")->group(kTensors);
   verb.add_option("--layout", layout,
                   "Order of the dimensions: b batch, t tokens, h heads, d elements of a head; one "
                   "of bthd (the default), bhtd, thd, htd")
       ->type_name("NAME");
-  verb.add_option("--start", start, "Position of the first token; by default 0")->type_name("N");
+  verb.add_option("--operation", operation,
+                  "rotate (the default), unrotate, which undoes it, or backward, its gradient")
+      ->type_name("NAME");
+  verb.add_option("--start", start, "Position of the first token; by default 0")
+      ->type_name("N")
+      ->check(refuse_empty);
   verb.add_option("--positions", positions,
-                  "A .npy file, i4 or i8, of shape [tokens], [1, tokens] or [batch, tokens]")
-      ->type_name("FILE");
+                  "A .npy file of i4, i8, f4 or f8 and of shape [tokens], [1 or batch, tokens] or "
+                  "[axes, 1 or batch, tokens]")
+      ->type_name("FILE")
+      ->check(refuse_empty);
+  verb.footer(
+      "Say which rope, which tensor or tensors, and where to:\n"
+      "  ropewalk rotate --head-dim 128 --in x.npy --out y.npy\n"
+      "  ropewalk rotate --spec rope.json --q q.npy --k k.npy --in-place --positions ids.npy\n"
+      "Exit codes: 0 done, 1 the input failed, 2 wrong usage.");
 }
 
 // One tensor on its way, as given on the command line.
 struct Route {
-  std::string in_flag, in;
-  std::string out_flag, out;
+  std::string in_flag;
+  TensorPath in;
+  std::string out_flag;
+  std::string out;  // a file
 };
+
+Route route_of(std::string_view in_flag, const std::string& in, std::string_view out_flag,
+               const std::string& out, bool in_place) {
+  const TensorPath from = parse_tensor_path(in_flag, in);
+  if (in_place) return {text(in_flag), from, "--in-place", from.file};
+  const TensorPath to = parse_tensor_path(out_flag, out);
+  if (!to.tensor.empty()) {
+    throw UsageError(message(out_flag, " ", out,
+                             ": want the name of a file alone; its tensors are ", "named as in ",
+                             from.file));
+  }
+  if (to.format != from.format) {
+    throw UsageError(message(out_flag, " ", out, ": want a name that ends in ",
+                             from.format == Format::kNpy ? ".npy" : ".safetensors", ", as ",
+                             in_flag, " does"));
+  }
+  return {text(in_flag), from, text(out_flag), to.file};
+}
 
 // What is asked for; UsageError if that is not clear.
 std::vector<Route> routes_of(const RotateVerb& options) {
   const bool is_pair = !options.q.empty() || !options.k.empty();
   const bool has_out_pair = !options.out_q.empty() || !options.out_k.empty();
-  if (is_pair == !options.in.empty()) {
+  if (is_pair && !options.in.empty()) {
+    throw UsageError("--in beside --q and --k: give one tensor or two");
+  }
+  if (!is_pair && options.in.empty()) {
     throw UsageError("say what to rotate: --in FILE, or --q FILE and --k FILE");
   }
   if (is_pair && (options.q.empty() || options.k.empty())) {
@@ -65,26 +105,21 @@ std::vector<Route> routes_of(const RotateVerb& options) {
   if (is_pair ? !options.out.empty() : has_out_pair) {
     throw UsageError("--out belongs to --in, --out-q and --out-k to --q and --k");
   }
-  if (options.in_place == (!options.out.empty() || has_out_pair)) {
+  const bool has_out = !options.out.empty() || has_out_pair;
+  if (options.in_place && has_out) {
+    throw UsageError(is_pair ? "--in-place beside --out-q and --out-k: give one or the other"
+                             : "--in-place beside --out: give one or the other");
+  }
+  if (!options.in_place && !has_out) {
     throw UsageError(is_pair ? "say where to: --out-q FILE and --out-k FILE, or --in-place"
                              : "say where to: --out FILE, or --in-place");
   }
   if (has_out_pair && (options.out_q.empty() || options.out_k.empty())) {
     throw UsageError("--out-q and --out-k belong together; give both");
   }
-  const auto route = [&](std::string_view in, const std::string& in_path, std::string_view out,
-                         const std::string& out_path) {
-    if (options.in_place) return Route{message(in), in_path, "--in-place", in_path};
-    return Route{message(in), in_path, message(out), out_path};
-  };
-  if (!is_pair) return {route("--in", options.in, "--out", options.out)};
-  return {route("--q", options.q, "--out-q", options.out_q),
-          route("--k", options.k, "--out-k", options.out_k)};
-}
-
-void check_extension(std::string_view flag, std::string_view path) {
-  if (path.ends_with(".npy")) return;
-  throw UsageError(message(flag, " ", path, ": not supported, want a name that ends in .npy"));
+  if (!is_pair) return {route_of("--in", options.in, "--out", options.out, options.in_place)};
+  return {route_of("--q", options.q, "--out-q", options.out_q, options.in_place),
+          route_of("--k", options.k, "--out-k", options.out_k, options.in_place)};
 }
 
 TokenPositions positions_of(const RotateVerb& options) {
@@ -92,90 +127,134 @@ TokenPositions positions_of(const RotateVerb& options) {
     return TokenPositions(options.start.empty() ? 0 : parse_int64("--start", options.start));
   }
   if (!options.start.empty()) throw UsageError("--start beside --positions: give one or the other");
-  check_extension("--positions", options.positions);
+  if (!options.positions.ends_with(".npy")) {
+    throw UsageError(message("--positions ", options.positions,
+                             ": not supported, want a name that ends in .npy"));
+  }
   return TokenPositions(options.positions);
 }
 
 void check_fit(const Rope& rope, const std::vector<TensorFile>& tensors,
-               const TokenPositions& positions) {
+               TokenPositions& positions) {
   for (const TensorFile& tensor : tensors) {
-    if (tensor.shape()[3] != rope.spec().head_dim()) {
+    const std::int64_t width = tensor.shape()[3];
+    const Spec& spec = rope.spec();
+    if (width != spec.head_dim() && width != spec.rotary_dim()) {
       throw Error(ErrorCode::kShapeMismatch,
-                  message(tensor.file().path(), ": has shape ", bracketed(tensor.header().shape),
-                          ", so head_dim ", tensor.shape()[3], "; the rope has head_dim ",
-                          rope.spec().head_dim()));
+                  message(tensor.name(), ": has shape ", bracketed(tensor.given_shape()),
+                          ", so head_dim ", width, "; the rope has head_dim ", spec.head_dim(),
+                          spec.rotary_dim() == spec.head_dim()
+                              ? ""
+                              : message(", of which rotary_dim ", spec.rotary_dim())));
     }
-    positions.check(tensor);
+    positions.check(tensor, rope.axes());
   }
   const Dims& q = tensors.front().shape();
   const Dims& k = tensors.back().shape();
   if (q[0] != k[0] || q[1] != k[1]) {
     throw Error(ErrorCode::kShapeMismatch,
-                message(tensors.back().file().path(), ": has batch ", k[0], " and ", k[1],
-                        " tokens, ", tensors.front().file().path(), " has ", q[0], " and ", q[1],
+                message(tensors.back().name(), ": has batch ", k[0], " and ", k[1], " tokens, ",
+                        tensors.front().name(), " has ", q[0], " and ", q[1],
                         "; q and k must have the same"));
   }
+}
+
+// One file that is written: a copy of what its tensors lie in, with them rotated.
+struct Output {
+  formats::OutputPath path;
+  std::vector<const TensorFile*> tensors;
+};
+
+// Two tensors of one file go to one file together: were each written alone, in place, the second
+// would undo the first.
+bool go_together(const Route& q, const TensorFile& q_file, const Route& k,
+                 const TensorFile& k_file) {
+  if (q.in.format != Format::kSafetensors || q_file.file().id() != k_file.file().id()) return false;
+  if (!formats::OutputPath(q.out).is_same(formats::OutputPath(k.out))) return false;
+  if (q_file.begin() == k_file.begin() && q_file.end() == k_file.end()) {
+    throw UsageError(message(k.in_flag, " ", k_file.name(), ": is the same tensor as that of ",
+                             q.in_flag, "; name another"));
+  }
+  return true;
+}
+
+std::vector<Output> outputs_of(const std::vector<Route>& routes,
+                               const std::vector<TensorFile>& tensors) {
+  std::vector<Output> outputs;
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    if (i == 1 && go_together(routes[0], tensors[0], routes[1], tensors[1])) {
+      outputs.front().tensors.push_back(&tensors[1]);
+    } else {
+      outputs.push_back({formats::OutputPath(routes[i].out), {&tensors[i]}});
+    }
+  }
+  return outputs;
 }
 
 // An output may replace its own input and nothing else that is read: were the run killed between
 // two renames, the one would be lost.
 void check_apart(const std::vector<Route>& routes, const std::vector<TensorFile>& tensors,
-                 const TokenPositions& positions, const std::vector<formats::OutputPath>& outputs) {
+                 const TokenPositions& positions, const std::string& spec_path,
+                 const std::vector<Output>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const formats::OutputPath& path = outputs[i].path;
     const auto refuse = [&](std::string_view what) {
       throw UsageError(message(routes[i].out_flag, " ", routes[i].out, ": is also ", what,
                                "; give each file of its own"));
     };
-    if (positions.file() != nullptr && outputs[i].replaces(*positions.file())) {
+    if (positions.file() != nullptr && path.replaces(*positions.file())) {
       refuse("what --positions reads");
+    }
+    if (!spec_path.empty() && path.replaces(formats::InputFile(spec_path))) {
+      refuse("what --spec reads");
     }
     for (std::size_t j = 0; j < outputs.size(); ++j) {
       if (i == j) continue;
-      if (outputs[i].replaces(tensors[j].file())) {
-        refuse(message("what ", routes[j].in_flag, " reads"));
-      }
-      if (outputs[i].is_same(outputs[j])) refuse(message("where ", routes[j].out_flag, " writes"));
+      if (path.replaces(tensors[j].file())) refuse(message("what ", routes[j].in_flag, " reads"));
+      if (path.is_same(outputs[j].path)) refuse(message("where ", routes[j].out_flag, " writes"));
     }
   }
 }
 
-// All outputs, or none but for a kill between two renames.
-void write_outputs(const Rope& rope, const std::vector<TensorFile>& tensors,
-                   TokenPositions& positions, const std::vector<formats::OutputPath>& paths) {
-  std::vector<formats::OutputFile> outputs;
-  outputs.reserve(paths.size());
+// All outputs, or none but for a kill between two of them.
+void write_outputs(const Rope& rope, Operation operation, TokenPositions& positions,
+                   const std::vector<Output>& outputs) {
+  std::uint64_t bytes = 0;
+  for (const Output& output : outputs) bytes += output.tensors.front()->file().size();
+  Progress progress(bytes);
+  std::vector<formats::OutputFile> files;
+  files.reserve(outputs.size());
   {
     const SignalsHeld held;
-    for (const formats::OutputPath& path : paths) {
-      outputs.emplace_back(path);
-      remove_on_signal(outputs.back().temporary_path());
+    for (const Output& output : outputs) {
+      files.emplace_back(output.path);
+      remove_on_signal(files.back().temporary_path());
     }
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i].reserve(tensors[i].file().size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    rotate_file(rope, tensors[i], positions, outputs[i]);
+    files[i].reserve(outputs[i].tensors.front()->file().size());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    rotate_file(rope, operation, outputs[i].tensors, positions, files[i], progress);
   }
   const SignalsHeld held;
-  for (formats::OutputFile& output : outputs) output.commit();
+  for (formats::OutputFile& file : files) file.commit();
+  for (formats::OutputFile& file : files) file.finish();
   forget_removals();
 }
 
 int run(const RotateVerb& options) {
   const std::vector<Route> routes = routes_of(options);
   const Layout& layout = layout_named(options.layout);
-  for (const Route& route : routes) {
-    check_extension(route.in_flag, route.in);
-    check_extension(route.out_flag, route.out);
-  }
+  const Operation operation = operation_named(options.operation);
   const Rope rope = options.plan.rope();
   TokenPositions positions = positions_of(options);
   std::vector<TensorFile> tensors;
-  std::vector<formats::OutputPath> outputs;
   for (const Route& route : routes) tensors.emplace_back(route.in, layout);
-  for (const Route& route : routes) outputs.emplace_back(route.out);
+  const std::vector<Output> outputs = outputs_of(routes, tensors);
   check_fit(rope, tensors, positions);
-  check_apart(routes, tensors, positions, outputs);
-  write_outputs(rope, tensors, positions, outputs);
+  check_apart(routes, tensors, positions, options.plan.spec_file(), outputs);
+  write_outputs(rope, operation, positions, outputs);
   return 0;
 }
 

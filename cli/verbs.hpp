@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace ropewalk::cli {
 
@@ -15,6 +16,11 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// For CLI11: a variable that was not set must not be as if its flag were not given.
+inline std::string refuse_empty(const std::string& value) {
+  return value.empty() ? "got an empty value" : "";
+}
 
 struct Verb {
   CLI::App* app;             // its options

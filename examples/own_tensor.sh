@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rotates a tensor of your own: q.npy, float32, of shape [batch, tokens, heads, head_dim] or
-# [tokens, heads, head_dim], whose first token stands at position 4096.
+# Rotates a tensor of your own: q.npy, of shape [batch, tokens, heads, head_dim], whose first token
+# stands at position 4096.
 set -euo pipefail
 
 # [rotate]

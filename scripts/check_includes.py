@@ -20,26 +20,34 @@ ROOMS = {
     "rope": ("frequencies", "spec"),
     "positions": (),
     "kernels": (),
+    "options": (),
+    "openmp": (),
+    # Parts of a room that have a file of their own.
     "overlap": (),
-    "angles": ("rope", "positions", "kernels"),
-    "rotate": ("angles", "rope", "positions", "kernels", "overlap"),
-    "check": ("spec", "frequencies", "rope", "positions", "angles", "rotate"),
+    "element": (),
+    "rows": ("spec", "rope", "positions", "kernels"),
+    "given": ("spec", "angles", "element"),
+    "operands": ("spec", "rope", "positions", "angles", "overlap"),
+    "angles": ("spec", "rope", "positions", "kernels", "rows", "given"),
+    "rotate": ("spec", "rope", "positions", "angles", "kernels", "rows", "operands"),
+    "check": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "element"),
     "model": ("spec", "formats"),
     "formats": (),
     "ropewalk": ("spec", "frequencies", "rope", "positions", "angles", "rotate"),
 }
-FREE = ("error", "tensor", "version", "message")
+FREE = ("error", "tensor", "version", "options", "message", "element")
 
 # Rooms made of several sources: their stem may go on after the room's name (kernels-inl).
 SPLIT = ("kernels",)
 # Rooms without a public header.
-PRIVATE = ("kernels", "overlap", "message", "formats")
+PRIVATE = ("kernels", "overlap", "element", "rows", "given", "operands", "message", "formats")
 # Rooms that use public headers only, of src/ too.
 OUTSIDERS = ("check",)
 
 # What is neither the project's nor the standard library's -> the rooms that may include it.
 OTHERS = {
     r"hwy/": ("kernels",),
+    r"omp\.h$": ("openmp",),
     r"(immintrin|cpuid)\.h$": ("kernels",),
     r"nlohmann/": ("model", "formats", "cli"),
     r"CLI/": ("cli",),
@@ -150,7 +158,7 @@ class Tree:
             return self.check_use(room, target, angle)
         if STANDARD.match(angle):
             return None
-        if not is_public:
+        if not is_public or room == "openmp":
             for pattern, rooms in OTHERS.items():
                 if re.match(pattern, angle):
                     return None if room in rooms else f"{room} may not include <{angle}>"

@@ -28,12 +28,20 @@ std::vector<double> linear(std::vector<double> radians, double factor) {
   return radians;
 }
 
+// Each part of a window starts again at i = 0.
+std::vector<double> repeated(const std::vector<double>& part, std::int64_t parts) {
+  std::vector<double> radians;
+  for (std::int64_t p = 0; p < parts; ++p) radians.insert(radians.end(), part.begin(), part.end());
+  return radians;
+}
+
 }  // namespace
 
 Frequencies frequencies(const Spec& spec) {
   const double m = spec.attention_factor().value_or(1.0);
   if (spec.frequencies()) return {*spec.frequencies(), m};
-  std::vector<double> radians = plain(spec.base(), spec.rotary_dim());
+  const std::int64_t parts = spec.window_parts();
+  std::vector<double> radians = repeated(plain(spec.base(), spec.rotary_dim() / parts), parts);
   switch (const Scaling scaling = spec.scaling(); scaling.type) {
     case Scaling::Type::kDefault: break;
     case Scaling::Type::kLinear: radians = linear(std::move(radians), *scaling.factor); break;

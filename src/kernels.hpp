@@ -1,12 +1,13 @@
 // The kernels: the only SIMD code. Here without SIMD types; see kernels-inl.hpp for the code and
 // kernels.cpp for how it is compiled once per instruction set.
 //
-// Rotating is two steps. angles() makes rows of cos and sin, one row per token; rotate() applies a
-// row to every head of its token. A row holds `padded(pairs)` cosines, then as many sines:
+// Turning is two steps. angles() makes rows of cos and sin, one row per token; turn() applies a row
+// to every head of its token. A row holds `padded(pairs)` cosines, then as many sines, in float for
+// f32, bf16 and f16 tensors and in double for f64:
 //
-//   | cos 0 | cos 1 | ... | cos n-1 | 0 .. | sin 0 | sin 1 | ... | sin n-1 | 0 .. |
+//   | cos 0 | cos 1 | ... | cos n-1 | .. | sin 0 | sin 1 | ... | sin n-1 | .. |
 //
-// Everything has been checked before a kernel is called. Strides are in bytes.
+// Everything has been checked before a kernel is called. Strides and steps are in bytes.
 
 #ifndef ROPEWALK_SRC_KERNELS_HPP_
 #define ROPEWALK_SRC_KERNELS_HPP_
@@ -20,49 +21,62 @@
 
 namespace ropewalk::kernels {
 
-// Rows are read in whole vectors.
+// Rows and turns are read and written in whole vectors.
 inline constexpr std::size_t kPadding = 16;
 constexpr std::size_t padded(std::size_t pairs) {
   return (pairs + kPadding - 1) / kPadding * kPadding;
 }
 
-// Pairs of one row, at most; a longer head is rotated in several blocks of pairs. A multiple of
-// kPadding.
-inline constexpr std::size_t kMaxRowPairs = 512;
+// Pairs of one job, at most; a longer head is turned in several. A multiple of kPadding.
+inline constexpr std::size_t kMaxRowPairs = 1024;
 
 struct AngleJob {
-  const std::uint64_t* turns;     // [padded(pairs)]
-  std::size_t pairs;              // <= kMaxRowPairs
-  float attention_factor;         // multiplies cos and sin
-  const std::int64_t* positions;  // [tokens]
-  std::size_t tokens;
-  float* rows;  // [tokens, 2 padded(pairs)]
+  // phase = position x turn, for integer positions on one axis, or else the phases themselves.
+  const std::uint64_t* turns;     // [padded(pairs)], or null
+  const std::int64_t* positions;  // [tokens], with turns
+  const std::uint64_t* phases;    // [tokens, padded(pairs)], without turns
+  std::size_t pairs, tokens;
+  void* rows;              // of float or double: padded(pairs) cosines are written, and sines
+  std::size_t row_stride;  // elements from a token's row to the next token's
+  std::size_t sines;       // elements from the first cosine to the first sine
 };
 
-// Distances between neighbours, in bytes.
-struct Steps {
-  std::ptrdiff_t token, head;
+// Which elements of a head make the pairs of a job: pair i is at first + i step and `partner`
+// behind, with step 1 (halves) or 2 (adjacent). In elements of the view.
+struct Pairs {
+  std::size_t first, partner;
+  bool adjacent;
 };
 
-struct RotateJob {
-  const float* rows;  // [tokens, 2 padded(pairs)]
-  std::size_t pairs;  // <= kMaxRowPairs
+// One side of a job, input or output.
+template <class Void>
+struct Side {
+  Void* data;                           // the first element of the first head of the first token
+  std::ptrdiff_t token, head, element;  // bytes to the next
+  Pairs pairs;
+};
+
+struct TurnJob {
+  const void* rows;              // the first cosine of the first token
+  std::size_t row_stride;        // elements from a token's row to the next token's
+  std::size_t sines;             // elements from the first cosine to the first sine
+  double cos_scale, sin_scale;   // multiply cos and sin
+  const double* token_scales;    // [tokens], multiply both besides; or null
+  bool divides_by_token_scales;  // divide instead
+  std::size_t pairs;             // <= kMaxRowPairs
   std::size_t tokens, heads;
-  const void* in;  // the first element a of the first pair, of the first head and token
-  void* out;       // likewise; equal to in, or apart from it
-  Steps in_steps, out_steps;
-  std::size_t partner;  // bytes from a to b of a pair
-  bool heads_outer;     // walk all tokens of a head, then the next head
-  // Bytes to be copied besides, as they are: from in + tail to out + tail.
-  std::size_t tail, tail_bytes;
+  Side<const void> in;
+  Side<void> out;    // the same memory as in, at the same steps, or apart from it
+  bool heads_outer;  // walk all tokens of a head, then the next head
+  // Ranges of elements of a head, [begin, end), that are copied as they are.
+  std::array<std::array<std::size_t, 2>, 2> copies;
 };
 
 // What one target offers. Plain function pointers: dispatch is one load.
 struct Table {
   Target target;
-  void (*angles)(const AngleJob&);
-  // [dtype][pairing], halves before adjacent.
-  std::array<std::array<void (*)(const RotateJob&), 2>, 2> rotate;
+  std::array<void (*)(const AngleJob&), 2> angles;     // rows of float, of double
+  std::array<void (*)(const TurnJob&), kDTypes> turn;  // by DType
 };
 
 std::span<const Target> compiled_targets() noexcept;

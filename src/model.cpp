@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <ropewalk/error.hpp>
 #include <ropewalk/model.hpp>
@@ -44,18 +45,20 @@ std::string joined(std::string_view path, const std::string& key) {
   return path.empty() ? std::string(bare) : message(path, ".", bare);
 }
 
-// What one name of an enumeration is: "halves or adjacent".
+// What one name of an enumeration is: "halves or adjacent", "a, b or c".
 template <class Enum, std::size_t N>
 std::string names_of(const std::array<Enum, N>& values) {
   std::string names;
-  for (const Enum value : values) {
-    names += message(names.empty() ? "" : " or ", name(value));
+  for (std::size_t i = 0; i < N; ++i) {
+    names += message(i == 0 ? "" : i + 1 < N ? ", " : " or ", name(values[i]));
   }
   return names;
 }
 
 constexpr std::array kPairings = {Pairing::kHalves, Pairing::kAdjacent};
 constexpr std::array kScalingTypes = {Scaling::Type::kDefault, Scaling::Type::kLinear};
+constexpr std::array kOrders = {Axes::Order::kBlocks, Axes::Order::kCycle, Axes::Order::kGgmlCycle,
+                                Axes::Order::kErnie, Axes::Order::kRoundRobin};
 
 template <class Enum, std::size_t N>
 Enum read_name(const Json& value, std::string_view path, const std::array<Enum, N>& known) {
@@ -91,6 +94,11 @@ void read(const Json& value, std::string_view path, std::int64_t& out) {
   out = value.get<std::int64_t>();
 }
 
+void read(const Json& value, std::string_view path, bool& out) {
+  if (!value.is_boolean()) refuse_type(path, value, "true or false");
+  out = value.get<bool>();
+}
+
 void read(const Json& value, std::string_view path, Pairing& out) {
   out = read_name(value, path, kPairings);
 }
@@ -99,8 +107,16 @@ void read(const Json& value, std::string_view path, Scaling::Type& out) {
   out = read_name(value, path, kScalingTypes);
 }
 
-void read(const Json& value, std::string_view path, std::vector<double>& out) {
-  if (!value.is_array()) refuse_type(path, value, "an array of numbers");
+void read(const Json& value, std::string_view path, Axes::Order& out) {
+  out = read_name(value, path, kOrders);
+}
+
+template <class Number>
+void read(const Json& value, std::string_view path, std::vector<Number>& out) {
+  if (!value.is_array()) {
+    refuse_type(path, value,
+                std::integral<Number> ? "an array of integers" : "an array of numbers");
+  }
   out.clear();
   out.reserve(value.size());
   for (const Json& element : value) {
@@ -110,6 +126,7 @@ void read(const Json& value, std::string_view path, std::vector<double>& out) {
 }
 
 void read(const Json& value, std::string_view path, Scaling& out);
+void read(const Json& value, std::string_view path, Axes& out);
 
 template <class T>
 void read(const Json& value, std::string_view path, std::optional<T>& out) {
@@ -126,7 +143,9 @@ bool write(const T& value, OrderedJson& out) {
 
 bool write(const Pairing& value, OrderedJson& out) { return write(name(value), out); }
 bool write(const Scaling::Type& value, OrderedJson& out) { return write(name(value), out); }
+bool write(const Axes::Order& value, OrderedJson& out) { return write(name(value), out); }
 bool write(const Scaling& value, OrderedJson& out);
+bool write(const Axes& value, OrderedJson& out);
 
 template <class T>
 bool write(const std::optional<T>& value, OrderedJson& out) {
@@ -150,21 +169,43 @@ constexpr Key<Fields> key_of(std::string_view name) {
           [](const Fields& fields, OrderedJson& out) { return write(fields.*member, out); }};
 }
 
+// Written only where it is not what an absent key means.
+template <auto member, class Fields>
+constexpr Key<Fields> rare_key_of(std::string_view name) {
+  Key<Fields> key = key_of<member, Fields>(name);
+  key.write = [](const Fields& fields, OrderedJson& out) {
+    return fields.*member != Fields{}.*member && write(fields.*member, out);
+  };
+  return key;
+}
+
 // The keys of a Spec, in the order in which they are written.
 constexpr std::array kSpecKeys = {
     key_of<&SpecFields::head_dim, SpecFields>("head_dim"),
     key_of<&SpecFields::rotary_dim, SpecFields>("rotary_dim"),
+    rare_key_of<&SpecFields::rotary_offset, SpecFields>("rotary_offset"),
     key_of<&SpecFields::pairing, SpecFields>("pairing"),
+    key_of<&SpecFields::output_pairing, SpecFields>("output_pairing"),
+    rare_key_of<&SpecFields::clockwise, SpecFields>("clockwise"),
+    rare_key_of<&SpecFields::window_parts, SpecFields>("window_parts"),
     key_of<&SpecFields::base, SpecFields>("base"),
     key_of<&SpecFields::scaling, SpecFields>("scaling"),
     key_of<&SpecFields::frequencies, SpecFields>("frequencies"),
     key_of<&SpecFields::attention_factor, SpecFields>("attention_factor"),
+    key_of<&SpecFields::axes, SpecFields>("axes"),
+    key_of<&SpecFields::axis_of_pair, SpecFields>("axis_of_pair"),
 };
 
 // The keys of its scaling.
 constexpr std::array kScalingKeys = {
     key_of<&Scaling::type, Scaling>("type"),
     key_of<&Scaling::factor, Scaling>("factor"),
+};
+
+// The keys of its axes.
+constexpr std::array kAxesKeys = {
+    key_of<&Axes::sections, Axes>("sections"),
+    key_of<&Axes::order, Axes>("order"),
 };
 
 template <class Fields, std::size_t N>
@@ -211,6 +252,16 @@ bool write(const Scaling& value, OrderedJson& out) {
   return true;
 }
 
+void read(const Json& value, std::string_view path, Axes& out) {
+  read_object(value, path, kAxesKeys, out);
+  require(value, path, "sections", "the number of pairs of each axis");
+}
+
+bool write(const Axes& value, OrderedJson& out) {
+  write_object(value, kAxesKeys, out);
+  return true;
+}
+
 // Of two values for one key the parser would silently keep the last.
 class DuplicateKeys {
  public:
@@ -237,10 +288,17 @@ class DuplicateKeys {
   std::vector<Object> open_;  // from the outermost
 };
 
+constexpr int kMaxDepth = 16;  // a Spec has 3
+
 Json parse(std::string_view json) {
+  // The parser would take it for the end, and say nothing of what follows.
+  if (const std::size_t null = json.find('\0'); null != json.npos) {
+    refuse("not JSON: byte ", null, " is 0");
+  }
   DuplicateKeys duplicates;
   try {
-    return Json::parse(json, [&](int, Json::parse_event_t event, const Json& parsed) {
+    return Json::parse(json, [&](int depth, Json::parse_event_t event, const Json& parsed) {
+      if (depth > kMaxDepth) refuse("not a Spec: nested deeper than ", kMaxDepth);
       duplicates.see(event, parsed);
       return true;
     });
@@ -264,6 +322,7 @@ Spec spec_from_json(std::string_view json) {
 std::string spec_to_json(const Spec& spec) {
   SpecFields fields = spec.fields();
   if (!fields.frequencies) fields.base = spec.base();  // said, not left to a default
+  if (fields.output_pairing == fields.pairing) fields.output_pairing.reset();
   OrderedJson object;
   write_object(fields, kSpecKeys, object);
   return object.dump();

@@ -72,14 +72,15 @@ bool byte_range(const ConstTensorView& view, std::uintptr_t& first,
                 std::uintptr_t& last_plus_one) noexcept {
   first = last_plus_one = address(view);
   if (is_empty(view)) return true;
+  const auto largest = static_cast<Wide>(UINTPTR_MAX);
   Wide low = address(view), high = low;
   for (std::size_t d = 0; d < 4; ++d) {
-    const Wide reach = static_cast<Wide>(view.shape[d] - 1) * view.strides[d] *
-                       static_cast<Wide>(size_of(view.dtype));
-    (reach < 0 ? low : high) += reach;
+    const Wide reach = static_cast<Wide>(view.shape[d] - 1) * view.strides[d];
+    if (reach > largest || reach < -largest) return false;  // before more is added up
+    (reach < 0 ? low : high) += reach * static_cast<Wide>(size_of(view.dtype));
   }
   high += static_cast<Wide>(size_of(view.dtype));
-  if (low < 0 || high > static_cast<Wide>(UINTPTR_MAX)) return false;
+  if (low < 0 || high > largest) return false;
   first = static_cast<std::uintptr_t>(low);
   last_plus_one = static_cast<std::uintptr_t>(high);
   return true;

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import signal
 import struct
 import subprocess
 import sys
@@ -29,6 +30,12 @@ def npy_header(shape, descr="<f4", version=1, fortran="False"):
 
 def floats(data):
     return array.array("f", data)
+
+
+def default_signals():
+    """For preexec_fn: a shell may have had them ignored, and children inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Files(unittest.TestCase):
@@ -111,6 +118,7 @@ class Usage(Files):
               "--k", self.put_tensor("k.npy", (1, 1, 1, 4))]
         rope = ["--head-dim", "4"]
         self.put("spec.json", b'{"head_dim": 4}')
+        self.put("spec.npy", b'{"head_dim": 4}')
         self.put_ids("p.npy", (1,), [0])
         for words, arguments in [
             ("turn", ["turn"]),
@@ -119,9 +127,13 @@ class Usage(Files):
             ("--in", ["rotate", *rope, *out, "--in"]),
             ("--head-dim", ["rotate", *rope, *rope, *x, *out]),
             ("--in FILE, or --q FILE and --k FILE", ["rotate", *rope]),
-            ("--in FILE, or --q FILE and --k FILE", ["rotate", *rope, *x, *qk, *out]),
+            ("--in beside --q and --k", ["rotate", *rope, *x, *qk, *out]),
             ("--out FILE, or --in-place", ["rotate", *rope, *x]),
-            ("--out FILE, or --in-place", ["rotate", *rope, *x, *out, "--in-place"]),
+            ("--in-place beside --out", ["rotate", *rope, *x, *out, "--in-place"]),
+            ("--positions: got an empty value", ["rotate", *rope, *x, *out, "--positions", ""]),
+            ("--start: got an empty value", ["rotate", *rope, *x, *out, "--start", ""]),
+            ("--spec: got an empty value", ["rotate", *rope, *x, *out, "--spec", ""]),
+            ("see ropewalk rotate --help", ["rotate", *rope, *x, *out, "--theta", "5"]),
             ("belong together", ["rotate", *rope, *qk[:2], "--in-place"]),
             ("belong together", ["rotate", *rope, *qk, "--out-q", "y.npy"]),
             ("--out belongs to --in", ["rotate", *rope, *qk, *out]),
@@ -135,10 +147,24 @@ class Usage(Files):
              ["rotate", *rope, *x, *out, "--layout", "hdt"]),
             ("--start beside --positions",
              ["rotate", *rope, *x, *out, "--start", "1", "--positions", "p.npy"]),
+            ("is also what --spec reads",
+             ["rotate", "--spec", "spec.npy", *x, "--out", "spec.npy"]),
             ("--start 1.5", ["rotate", *rope, *x, *out, "--start", "1.5"]),
             ("--start 9223372036854775808",
              ["rotate", *rope, *x, *out, "--start", "9223372036854775808"]),
-            ("want a name that ends in .npy", ["rotate", *rope, "--in", "x.bin", *out]),
+            ("--in x.bin: not supported, want FILE.npy", ["rotate", *rope, "--in", "x.bin", *out]),
+            ("--in x.npy:x: not supported", ["rotate", *rope, "--in", "x.npy:x", *out]),
+            ("--out y.bin: not supported", ["rotate", *rope, *x, "--out", "y.bin"]),
+            ("names no tensor after the colon",
+             ["rotate", *rope, "--in", "x.safetensors:", "--in-place"]),
+            ("want a name that ends in .safetensors, as --in does",
+             ["rotate", *rope, "--in", "x.safetensors:x", *out]),
+            ("want the name of a file alone",
+             ["rotate", *rope, "--in", "x.safetensors", "--out", "y.safetensors:x"]),
+            ("--operation derotate: want rotate, unrotate or backward",
+             ["rotate", *rope, *x, *out, "--operation", "derotate"]),
+            ("--clockwise beside --spec",
+             ["rotate", "--spec", "spec.json", "--clockwise", *x, *out]),
             ("want a name that ends in .npy", ["rotate", *rope, *x, "--out", "y.safetensors"]),
             ("want a name that ends in .npy", ["rotate", *rope, *x, *out, "--positions", "p.txt"]),
             ("--seed -1", ["check", *rope, "--seed", "-1"]),
@@ -157,6 +183,10 @@ class Usage(Files):
             ("head_dim: missing", ["--base", "1e6"]),
             ('pairing: "neox" is not known, want halves or adjacent',
              ["--head-dim", "4", "--pairing", "neox"]),
+            ('output_pairing: "neox" is not known',
+             ["--head-dim", "4", "--output-pairing", "neox"]),
+            ("rotary_offset 4 ", ["--head-dim", "4", "--rotary-offset", "4"]),
+            ("window_parts 3 ", ["--head-dim", "4", "--window-parts", "3"]),
             ("base 0 ", ["--head-dim", "4", "--base", "0"]),
             ("base nan ", ["--head-dim", "4", "--base", "nan"]),
             ("base 1e999 ", ["--head-dim", "4", "--base", "1e999"]),
@@ -187,6 +217,15 @@ class Check(Files):
         self.assertEqual(lines[-1], f"all {len(lines) - 3} hold")
         for line in lines[2:-1]:
             self.assertTrue(line.endswith("  yes"), line)
+
+    def test_the_table_names_what_few_ropes_have(self):
+        self.put("spec.json", b'{"head_dim": 32, "rotary_offset": 16, "window_parts": 2,'
+                              b' "output_pairing": "adjacent", "clockwise": true,'
+                              b' "axes": {"sections": [4, 4], "order": "cycle"}}')
+        self.assertEqual(
+            self.run_cli("check", "--spec", "spec.json", "--seed", "7").stdout.splitlines()[0],
+            "head_dim 32, rotary_dim 16, from 16, in 2 parts, halves to adjacent, clockwise, "
+            "axes 2, base 10000, attention factor 1; seed 7")
 
     def test_json_has_the_shape_of_the_design(self):
         report = json.loads(self.succeed("check", "--head-dim", "16", "--attention-factor", "1.5",

@@ -102,16 +102,18 @@ class Rotate(Files):
         self.put_tensor("x.npy", (2, 5, 1, 8))
         command = ["rotate", "--head-dim", "8", "--in", "x.npy", "--out", "y.npy",
                    "--positions", "p.npy"]
-        for shape in [(), (4,), (6,), (2, 4), (3, 5), (5, 2), (2, 1), (1, 1, 5), (3, 2, 5)]:
+        for shape in [(), (4,), (6,), (2, 4), (3, 5), (5, 2), (2, 1), (1, 3, 5), (1, 1, 2, 5)]:
             self.put_ids("p.npy", shape, range(math.prod(shape)))
-            self.refuse(1, ["p.npy: has shape", "[5], [1, 5] or [2, 5]"], *command)
-        self.put("p.npy", npy_header((5,), "<f4") + bytes(20))
-        self.refuse(1, ["p.npy: has dtype <f4", "<i8 or <i4"], *command)
+            self.refuse(1, ["p.npy: has shape", "[5], [1, 5], [2, 5], or with several axes"],
+                        *command)
+        self.put("p.npy", npy_header((5,), "<u4") + bytes(20))
+        self.refuse(1, ["p.npy: has dtype <u4", "<i8 or <i4"], *command)
         self.put("p.npy", npy_header((5,), "<i8") + bytes(39))
         self.refuse(1, "p.npy: is cut off", *command)
         self.put_tensor("x.npy", (5, 1, 8))
         self.put_ids("p.npy", (2, 5), range(10))
-        self.refuse(1, "[5], [1, 5] or [1, 5]", *command, "--layout", "thd")
+        self.refuse(1, "[5], [1, 5], or with several axes [axes, 1, 5]\n", *command, "--layout",
+                    "thd")
 
     def test_positions_beyond_64_bits_are_refused(self):
         self.put_tensor("x.npy", (1, 2, 1, 4))

@@ -16,10 +16,14 @@
 
 namespace ropewalk::testing {
 
-inline constexpr std::array kDTypes = {DType::kF32, DType::kBf16};
+inline constexpr std::array kAllDTypes = {DType::kF32, DType::kBf16, DType::kF16, DType::kF64};
 inline constexpr std::array kPairings = {Pairing::kHalves, Pairing::kAdjacent};
 
-inline int mantissa_bits(DType dtype) { return dtype == DType::kF32 ? 24 : 8; }
+inline reference::Type type_of(DType dtype) {
+  constexpr reference::Type kTypes[] = {reference::kF32, reference::kBf16, reference::kF16,
+                                        reference::kF64};
+  return kTypes[static_cast<std::size_t>(dtype)];
+}
 
 inline std::vector<Target> supported_targets() {
   std::vector<Target> targets;
@@ -37,30 +41,46 @@ class Elements {
     std::memcpy(bytes_.get(), other.bytes_.get(), count_ * size_of(dtype_));
   }
   Elements(Elements&&) = default;
+  Elements& operator=(Elements other) {
+    std::swap(dtype_, other.dtype_);
+    std::swap(count_, other.count_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] void* data() { return bytes_.get(); }
   [[nodiscard]] const void* data() const { return bytes_.get(); }
 
-  [[nodiscard]] std::uint32_t bits(std::size_t i) const {
-    std::uint32_t result = 0;
+  [[nodiscard]] std::uint64_t bits(std::size_t i) const {
+    std::uint64_t result = 0;
     std::memcpy(&result, bytes_.get() + i * size_of(dtype_), size_of(dtype_));
     return result;
   }
-  void set_bits(std::size_t i, std::uint32_t bits) {
+  void set_bits(std::size_t i, std::uint64_t bits) {
     std::memcpy(bytes_.get() + i * size_of(dtype_), &bits, size_of(dtype_));
   }
-  [[nodiscard]] float operator[](std::size_t i) const {
-    return dtype_ == DType::kF32 ? std::bit_cast<float>(bits(i))
-                                 : reference::from_bf16(static_cast<std::uint16_t>(bits(i)));
+  [[nodiscard]] double operator[](std::size_t i) const {
+    const std::uint64_t raw = bits(i);
+    switch (dtype_) {
+      case DType::kF32: return std::bit_cast<float>(static_cast<std::uint32_t>(raw));
+      case DType::kBf16: return reference::from_bf16(static_cast<std::uint16_t>(raw));
+      case DType::kF16: return reference::from_f16(static_cast<std::uint16_t>(raw));
+      case DType::kF64: return std::bit_cast<double>(raw);
+    }
+    return 0;
   }
   // Rounds to the dtype.
-  void set(std::size_t i, float value) {
-    set_bits(
-        i, dtype_ == DType::kF32 ? std::bit_cast<std::uint32_t>(value) : reference::to_bf16(value));
+  void set(std::size_t i, double value) {
+    switch (dtype_) {
+      case DType::kF32: return set_bits(i, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+      case DType::kBf16: return set_bits(i, reference::to_bf16(value));
+      case DType::kF16: return set_bits(i, reference::to_f16(value));
+      case DType::kF64: return set_bits(i, std::bit_cast<std::uint64_t>(value));
+    }
   }
-  void fill(float value) {
+  void fill(double value) {
     for (std::size_t i = 0; i < count_; ++i) set(i, value);
   }
   bool operator==(const Elements& other) const {
@@ -81,7 +101,7 @@ inline Elements random_elements(DType dtype, std::size_t count, std::uint64_t se
   std::uniform_real_distribution<double> exponent(-spread, spread), sign(-1, 1);
   Elements result(dtype, count);
   for (std::size_t i = 0; i < count; ++i) {
-    result.set(i, static_cast<float>(std::copysign(std::exp2(exponent(random)), sign(random))));
+    result.set(i, std::copysign(std::exp2(exponent(random)), sign(random)));
   }
   return result;
 }

@@ -41,6 +41,7 @@ class File : public testing::Test {
     OutputFile file{OutputPath(path)};
     file.write(0, std::as_bytes(std::span(bytes)));
     file.commit();
+    file.finish();
   }
   static mode_t mode(const std::string& path) {
     struct stat status {};
@@ -103,6 +104,34 @@ TEST_F(File, the_old_file_is_whole_until_the_commit_and_gives_its_mode) {
   write_and_commit(path("out"), "new");
   EXPECT_EQ(contents(path("out")), "new");
   EXPECT_EQ(mode(path("out")), mode_t{0640});
+}
+
+TEST_F(File, of_several_outputs_all_are_replaced_or_none) {
+  put(path("old"), "old");
+  {
+    OutputFile replaced{OutputPath(path("old"))}, added{OutputPath(path("new"))};
+    OutputFile failing{OutputPath(path("third"))};
+    for (OutputFile* file : {&replaced, &added, &failing}) {
+      file->write(0, std::as_bytes(std::span<const char>("12", 2)));
+    }
+    fs::remove(failing.temporary_path());  // so that its commit fails
+    replaced.commit();
+    added.commit();
+    EXPECT_EQ(contents(path("old")), "12");
+    EXPECT_EQ(contents(path("new")), "12");
+    EXPECT_NE(io_error([&] { failing.commit(); }).find("cannot rename"), std::string::npos);
+  }
+  EXPECT_EQ(contents(path("old")), "old");
+  EXPECT_EQ(count(), 1) << "neither the new file nor a temporary one is left";
+}
+
+TEST_F(File, a_mode_that_the_umask_would_narrow_is_kept) {
+  const mode_t before = ::umask(022);
+  put(path("x"), "old");
+  ::chmod(path("x").c_str(), 0666);
+  write_and_commit(path("x"), "new");
+  EXPECT_EQ(mode(path("x")), 0666u);
+  ::umask(before);
 }
 
 TEST_F(File, a_new_file_gets_the_mode_that_the_umask_leaves) {

@@ -30,6 +30,13 @@ TEST(Frequencies, linear_divides_by_its_factor) {
   for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(scaled[i], plain[i] / 8);
 }
 
+TEST(Frequencies, every_part_of_a_window_starts_again) {
+  const auto whole = frequencies(Spec({.head_dim = 24, .window_parts = 3})).radians;
+  const auto part = frequencies(Spec({.head_dim = 8})).radians;
+  ASSERT_EQ(whole.size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(whole[i], part[i % 4]);
+}
+
 TEST(Frequencies, explicit_ones_come_back_as_they_are) {
   const std::vector<double> given = {1.5, -0.25, 0.0, 6.283185307179586};
   EXPECT_EQ(frequencies(Spec({.head_dim = 8, .frequencies = given})).radians, given);

@@ -69,6 +69,64 @@ TEST(Model, keys_are_written_in_the_order_of_the_design) {
             R"({"head_dim":4,"rotary_dim":4,"pairing":"halves","frequencies":[1.0,-0.25]})");
 }
 
+TEST(Model, window_direction_and_axes_are_written_where_they_are_not_the_default) {
+  const std::string_view json =
+      R"({"head_dim":64,"rotary_dim":16,"rotary_offset":48,"pairing":"adjacent",)"
+      R"("output_pairing":"halves","clockwise":true,"window_parts":2,"base":10000.0,)"
+      R"("axes":{"sections":[2,3,3],"order":"ernie"}})";
+  EXPECT_EQ(spec_to_json(Spec({.head_dim = 64,
+                               .rotary_dim = 16,
+                               .rotary_offset = 48,
+                               .pairing = Pairing::kAdjacent,
+                               .output_pairing = Pairing::kHalves,
+                               .clockwise = true,
+                               .window_parts = 2,
+                               .axes = Axes{{2, 3, 3}, Axes::Order::kErnie}})),
+            json);
+  EXPECT_EQ(spec_to_json(spec_from_json(json)), json);
+  EXPECT_EQ(
+      spec_to_json(Spec({.head_dim = 8, .axis_of_pair = std::vector<std::int64_t>{0, 2, 15, 1}})),
+      R"({"head_dim":8,"rotary_dim":8,"pairing":"halves","base":10000.0,)"
+      R"("axis_of_pair":[0,2,15,1]})");
+  EXPECT_EQ(spec_to_json(Spec({.head_dim = 8, .output_pairing = Pairing::kHalves})),
+            R"({"head_dim":8,"rotary_dim":8,"pairing":"halves","base":10000.0})");
+  EXPECT_EQ(spec_to_json(spec_from_json(
+                R"({"head_dim": 8, "rotary_offset": 0, "output_pairing": "halves",
+                    "clockwise": false, "window_parts": 1, "axes": null, "axis_of_pair": null})")),
+            R"({"head_dim":8,"rotary_dim":8,"pairing":"halves","base":10000.0})");
+}
+
+TEST(Model, window_direction_and_axes_reach_their_fields) {
+  const Spec spec = spec_from_json(
+      R"({"head_dim": 192, "rotary_offset": 128.0, "output_pairing": "adjacent",
+          "clockwise": true, "window_parts": 4, "axis_of_pair": [)" +
+      std::string("3, ") + R"(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                              0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]})");
+  EXPECT_EQ(spec.rotary_dim(), 64);
+  EXPECT_EQ(spec.rotary_offset(), 128);
+  EXPECT_EQ(spec.pairing(), Pairing::kHalves);
+  EXPECT_EQ(spec.output_pairing(), Pairing::kAdjacent);
+  EXPECT_TRUE(spec.clockwise());
+  EXPECT_EQ(spec.window_parts(), 4);
+  EXPECT_EQ(spec.axis_of_pair().front(), 3);
+  EXPECT_EQ(spec.axis_of_pair().back(), 1);
+  EXPECT_FALSE(spec_from_json(R"({"head_dim": 8, "clockwise": false})").clockwise());
+}
+
+TEST(Model, every_order_of_axes_reads_back) {
+  for (const Axes& axes :
+       {Axes{{2, 1, 1}, Axes::Order::kBlocks}, Axes{{2, 1, 1}, Axes::Order::kCycle},
+        Axes{{2, 1, 1}, Axes::Order::kGgmlCycle}, Axes{{2, 1, 1}, Axes::Order::kErnie},
+        Axes{{2, 1, 1}, Axes::Order::kRoundRobin}, Axes{{4}, Axes::Order::kBlocks}}) {
+    const Spec spec({.head_dim = 8, .axes = axes});
+    const Spec again = spec_from_json(spec_to_json(spec));
+    EXPECT_EQ(again.fields().axes, axes);
+    EXPECT_EQ(again.axis_of_pair(), spec.axis_of_pair());
+  }
+  EXPECT_EQ(spec_from_json(R"({"head_dim": 8, "axes": {"sections": [2, 2]}})").fields().axes,
+            (Axes{{2, 2}, Axes::Order::kBlocks}));
+}
+
 TEST(Model, numbers_read_back_to_the_last_bit) {
   std::mt19937_64 random(7);
   std::vector<double> frequencies = {0.0, -0.0, 5e-324, 0.1, 1.0 / 3, 0x1p32 - 0x1p-21, 2e-308};
@@ -113,6 +171,18 @@ TEST(Model, a_wrong_type_is_named_with_its_key) {
             "bad format: frequencies: got an object, want an array of numbers");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "frequencies": [1, null]})"),
             "bad format: frequencies[1]: got null, want a number");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "clockwise": 1})"),
+            "bad format: clockwise: got a number, want true or false");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "window_parts": "2"})"),
+            "bad format: window_parts: got a string, want an integer");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": [1, 1]})"),
+            "bad format: axes: got an array, want an object");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": {"sections": 2}})"),
+            "bad format: axes.sections: got a number, want an array of integers");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": {"sections": [1, 0.5]}})"),
+            "bad format: axes.sections[1]: 0.5 is not an integer");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "axis_of_pair": [true, 0]})"),
+            "bad format: axis_of_pair[0]: got a boolean, want an integer");
 }
 
 TEST(Model, integers_are_whole_and_fit_into_64_bits) {
@@ -128,7 +198,8 @@ TEST(Model, integers_are_whole_and_fit_into_64_bits) {
 TEST(Model, unknown_keys_and_names_list_the_known_ones) {
   EXPECT_EQ(refusal(R"({"head_dim": 8, "theta": 1})"),
             "bad format: theta: not a key that is known here; these are: head_dim, rotary_dim, "
-            "pairing, base, scaling, frequencies, attention_factor");
+            "rotary_offset, pairing, output_pairing, clockwise, window_parts, base, scaling, "
+            "frequencies, attention_factor, axes, axis_of_pair");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "theta": null})").substr(0, 21), "bad format: theta: no");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"rope_type": "linear"}})"),
             "bad format: scaling.rope_type: not a key that is known here; these are: type, factor");
@@ -136,6 +207,11 @@ TEST(Model, unknown_keys_and_names_list_the_known_ones) {
             "bad format: scaling.type: \"spiral\" is not known, want default or linear");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "pairing": "neox"})"),
             "bad format: pairing: \"neox\" is not known, want halves or adjacent");
+  EXPECT_EQ(refusal(R"({"head_dim": 8, "axes": {"sections": [4], "order": "hw"}})"),
+            "bad format: axes.order: \"hw\" is not known, want blocks, cycle, ggml_cycle, ernie or "
+            "round_robin");
+  EXPECT_EQ(refusal(R"({"head_dim": 8, "axes": {"section": [4]}})"),
+            "bad format: axes.section: not a key that is known here; these are: sections, order");
 }
 
 TEST(Model, missing_keys_are_named) {
@@ -144,6 +220,8 @@ TEST(Model, missing_keys_are_named) {
             "bad format: head_dim: missing, want the number of elements of a head");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {}})"),
             "bad format: scaling.type: missing, want default or linear");
+  EXPECT_EQ(refusal(R"({"head_dim": 8, "axes": {"order": "cycle"}})"),
+            "bad format: axes.sections: missing, want the number of pairs of each axis");
 }
 
 TEST(Model, a_key_given_twice_is_refused) {
@@ -159,6 +237,10 @@ TEST(Model, what_spec_refuses_is_refused_in_its_words) {
   EXPECT_EQ(refusal(R"({"head_dim": 4, "base": 1, "frequencies": [1, 1]})").substr(0, 14),
             "invalid: base ");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "scaling": {"type": "linear"}})").substr(0, 9), "invalid: ");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "rotary_offset": 4})").substr(0, 23),
+            "invalid: rotary_offset ");
+  EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": {"sections": [2]}, "axis_of_pair": [0, 0]})"),
+            "invalid: axis_of_pair beside axes: give one or the other");
 }
 
 TEST(Model, what_is_no_json_is_refused_on_one_line) {
@@ -171,6 +253,8 @@ TEST(Model, what_is_no_json_is_refused_on_one_line) {
     EXPECT_EQ(message.substr(0, 22), "bad format: not JSON: ") << text << '\n' << message;
     EXPECT_EQ(message.find('\n'), message.npos) << message;
   }
+  EXPECT_EQ(refusal(std::string_view("{\"head_dim\": 8}\0x", 17)),
+            "bad format: not JSON: byte 15 is 0");
   EXPECT_EQ(refusal(R"({"a\nb": 1})").find('\n'), std::string::npos);
   EXPECT_EQ(refusal(R"({"head_dim": 8, "pairing": "a\nb"})").find('\n'), std::string::npos);
 }
@@ -178,9 +262,11 @@ TEST(Model, what_is_no_json_is_refused_on_one_line) {
 TEST(Model, deep_nesting_does_not_exhaust_the_stack) {
   std::string deep = R"({"head_dim": )";
   deep.append(100'000, '[');
-  EXPECT_EQ(refusal(deep).substr(0, 12), "bad format: ");
+  EXPECT_EQ(refusal(deep), "bad format: not a Spec: nested deeper than 16");
   deep.append(100'000, ']');
-  EXPECT_EQ(refusal(deep + "}"), "bad format: head_dim: got an array, want an integer");
+  EXPECT_EQ(refusal(deep + "}"), "bad format: not a Spec: nested deeper than 16");
+  EXPECT_EQ(refusal(R"({"head_dim": [[8]]})"),
+            "bad format: head_dim: got an array, want an integer");
 }
 
 }  // namespace

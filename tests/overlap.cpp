@@ -105,6 +105,14 @@ TEST(Overlap, a_range_larger_than_the_memory_is_said) {
   EXPECT_FALSE(byte_range(far, first, end));
   const TensorView back{x, DType::kF32, {2, 1, 1, 4}, {INT64_MIN, 4, 4, 1}};
   EXPECT_FALSE(byte_range(back, first, end));
+  // Sums that would wrap in 128 bits.
+  constexpr std::int64_t kHuge = (std::int64_t{1} << 62) + 1;
+  for (const auto& [shape, strides] :
+       {std::pair{Dims{1, INT64_MAX, 1, 4}, Dims{0, INT64_MIN, 0, 1}},
+        {Dims{kHuge, kHuge, 1, 4}, Dims{INT64_MIN, INT64_MIN, 0, 1}},
+        {Dims{2, kHuge, 1, 4}, Dims{-(kHuge - 1), INT64_MIN, 0, 1}}}) {
+    EXPECT_FALSE(byte_range(TensorView{x, DType::kF64, shape, strides}, first, end));
+  }
   const TensorView fine{x, DType::kF32, {1, 1, 1, 4}, {INT64_MIN, 4, 4, 1}};
   EXPECT_TRUE(byte_range(fine, first, end));
   EXPECT_EQ(end - first, 16u);

@@ -4,6 +4,7 @@
 #ifndef ROPEWALK_TESTS_REFERENCE_HPP_
 #define ROPEWALK_TESTS_REFERENCE_HPP_
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -67,38 +68,71 @@ std::vector<Real> rotate(std::span<const Element> head, std::span<const double> 
 // ---- Element types ----
 
 // bf16 is the upper half of a float.
-inline float from_bf16(std::uint16_t bits) {
+inline double from_bf16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// To nearest even, by comparing the two neighbours; a NaN stays one.
-inline std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto down = static_cast<std::uint16_t>(bits >> 16);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(down | 0x40);
-  const std::uint32_t rest = bits & 0xFFFF;
-  const bool up = rest > 0x8000 || (rest == 0x8000 && (down & 1) != 0);
-  return static_cast<std::uint16_t>(down + (up ? 1 : 0));
+// IEEE binary16: sign, 5 bits of exponent (bias 15), 10 of mantissa.
+inline double from_f16(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 31) {
+    return mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+  }
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
 
-// Half of the distance between neighbours of a type with `mantissa_bits` (implicit one included)
-// and exponents as a float, around a value.
-inline Real half_ulp(Real value, int mantissa_bits) {
+// A 16-bit type as a sorted list of what it can hold: to nearest even is then a search, the same for
+// both types. Bits without the sign, which ascend with the value.
+template <double (*kFrom)(std::uint16_t)>
+std::uint16_t to_16_bits(double value) {
+  const double magnitude = std::abs(value);
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  std::uint16_t infinity = 0x7FFF;
+  while (std::isnan(kFrom(infinity))) infinity = static_cast<std::uint16_t>(infinity - 1);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | (infinity + 64));
+  std::uint16_t low = 0, high = infinity;  // from(low) <= magnitude, high beyond
+  while (high - low > 1) {
+    const auto middle = static_cast<std::uint16_t>((low + high) / 2);
+    (kFrom(middle) <= magnitude ? low : high) = middle;
+  }
+  // Beyond the largest, an infinity stands where the next value would.
+  const double next =
+      high == infinity ? 2 * kFrom(low) - kFrom(static_cast<std::uint16_t>(low - 1)) : kFrom(high);
+  const double below = magnitude - kFrom(low), above = next - magnitude;
+  const bool up = std::isinf(magnitude) || below > above || (below == above && (low & 1) != 0);
+  return static_cast<std::uint16_t>(sign | (up ? high : low));
+}
+inline std::uint16_t to_bf16(double value) { return to_16_bits<from_bf16>(value); }
+inline std::uint16_t to_f16(double value) { return to_16_bits<from_f16>(value); }
+
+// What an element type is: bits of mantissa (the implicit one included), the exponent of its
+// smallest normal number in the convention of frexp.
+struct Type {
+  int mantissa, min_exponent;
+};
+inline constexpr Type kF32{24, -125}, kBf16{8, -125}, kF16{11, -13}, kF64{53, -1021};
+
+// Half of the distance between the type's neighbours around a value.
+inline Real half_ulp(Real value, Type type) {
   int exponent = 0;
   std::frexp(value, &exponent);  // |value| in [2^(exponent-1), 2^exponent)
-  exponent = std::max(exponent, std::numeric_limits<float>::min_exponent);
-  return std::ldexp(Real{1}, exponent - mantissa_bits - 1);
+  return std::ldexp(Real{1}, std::max(exponent, type.min_exponent) - type.mantissa - 1);
 }
 
-// The promise, per element: 2^-21 hypot(a, b) m, and |p| 2^-62 hypot m beyond 2^32, plus half an
-// ulp of the output type, plus one smallest subnormal where hypot(a, b) m < 2^-125.
-inline Real allowed_error(Real hypot_m, std::int64_t p, Real exact, Real given, int mantissa_bits) {
-  Real relative = 0x1p-21L;
-  const Real distance = std::abs(static_cast<Real>(p));
-  if (distance > 0x1p32L) relative += distance * 0x1p-62L;
-  Real allowed =
-      relative * hypot_m + std::max(half_ulp(exact, mantissa_bits), half_ulp(given, mantissa_bits));
-  if (hypot_m < 0x1p-125L) allowed += std::ldexp(Real{1}, -125 - mantissa_bits);
+// The promise, per element, for h = hypot(a, b) s: 2^-21 h, and |p| 2^-62 h beyond 2^32, plus half an
+// ulp of the type, plus one smallest subnormal where h < 2^-125; for f64 (|p| 2^-62 + 2^-50) h, and
+// 2^-970.
+inline Real allowed_error(Real h, Real distance, Real exact, Real given, Type type) {
+  const bool is_f64 = type.mantissa == kF64.mantissa;
+  Real relative = is_f64 ? 0x1p-50L : 0x1p-21L;
+  if (is_f64 || distance > 0x1p32L) relative += distance * 0x1p-62L;
+  Real allowed = relative * h + std::max(half_ulp(exact, type), half_ulp(given, type));
+  if (h < (is_f64 ? 0x1p-970L : 0x1p-125L)) {
+    allowed += std::ldexp(Real{1}, type.min_exponent - type.mantissa);
+  }
   return allowed;
 }
 

@@ -43,7 +43,7 @@ Wide exact_turn(double omega) {
 
 // How far turn_from is from the exact fraction, in its units.
 double units_off(double omega) {
-  const Wide given = static_cast<Wide>(turn_from(omega)) << 64;
+  const Wide given = static_cast<Wide>(turn_from(ratio_from(omega))) << 64;
   const auto difference = static_cast<__int128>(given - exact_turn(omega));
   return std::abs(static_cast<double>(difference)) * 0x1p-64;
 }
@@ -69,8 +69,21 @@ TEST(Rope, turns_are_correctly_rounded_up_to_frequencies_of_2_to_the_32) {
 
 TEST(Rope, a_turn_of_a_negative_frequency_is_the_opposite_turn) {
   for (const double omega : {1.0, 0.001, 123456.789}) {
-    EXPECT_EQ(turn_from(-omega), 0 - turn_from(omega));
+    EXPECT_EQ(turn_from(ratio_from(-omega)), 0 - turn_from(ratio_from(omega)));
   }
+}
+
+TEST(Rope, clockwise_is_the_opposite_turn) {
+  const Rope plain(Spec({.head_dim = 16})), clockwise(Spec({.head_dim = 16, .clockwise = true}));
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(clockwise.turns()[i], 0 - plain.turns()[i]);
+    EXPECT_EQ(clockwise.frequencies()[i], plain.frequencies()[i]);
+  }
+}
+
+TEST(Rope, has_as_many_axes_as_its_pairs_name) {
+  EXPECT_EQ(Rope(Spec({.head_dim = 8})).axes(), 1u);
+  EXPECT_EQ(Rope(Spec({.head_dim = 8, .axis_of_pair = {{0, 2, 1, 0}}})).axes(), 3u);
 }
 
 TEST(Rope, is_complete_when_made_and_cheap_to_copy) {

@@ -14,10 +14,10 @@ const Rope& rope8() {
 
 TEST(Rotate, position_zero_is_the_identity_bit_for_bit) {
   for (const Target target : supported_targets()) {
-    for (const DType dtype : kDTypes) {
+    for (const DType dtype : kAllDTypes) {
       for (const Pairing pairing : kPairings) {
         const Rope rope(Spec({.head_dim = 80, .pairing = pairing}));
-        const Elements x = random_elements(dtype, 80 * 50, 1, 100);
+        const Elements x = random_elements(dtype, 80 * 50, 1, dtype == DType::kF16 ? 14 : 100);
         Elements out(x);
         rotate(rope, view(out, {1, 1, 50, 80}), Positions::from(0), {.target = target});
         EXPECT_TRUE(out == x) << name(target) << name(dtype) << name(pairing);
@@ -91,15 +91,15 @@ TEST(Rotate, refuses_a_head_dim_that_is_not_the_ropes) {
       x, [&] { rotate(rope8(), view(x, {1, 3, 1, 16}), Positions::from(1)); });
 }
 
-TEST(Rotate, refuses_negative_sizes_null_and_a_last_stride_other_than_1) {
+TEST(Rotate, refuses_negative_sizes_and_null) {
   Elements x = random_elements(DType::kF32, 64, 1);
   expect_refused("x has shape [1, -3, 1, 8]: sizes cannot be negative", x,
                  [&] { rotate(rope8(), view(x, {1, -3, 1, 8}), Positions::from(1)); });
   expect_refused("x is null", x, [&] {
     rotate(rope8(), TensorView::bthd(nullptr, {1, 3, 1, 8}), Positions::from(1));
   });
-  expect_refused("the last must be 1", x, [&] {
-    rotate(rope8(), TensorView{x.data(), DType::kF32, {1, 2, 1, 8}, {0, 32, 0, 2}},
+  expect_refused("x has dtype number 9", x, [&] {
+    rotate(rope8(), TensorView::bthd(x.data(), static_cast<DType>(9), {1, 3, 1, 8}),
            Positions::from(1));
   });
 }
@@ -166,6 +166,28 @@ TEST(Rotate, refuses_an_output_over_the_positions) {
   EXPECT_EQ(memory, before);
 }
 
+TEST(Rotate, refuses_a_second_output_over_the_positions) {
+  std::vector<std::int64_t> memory(64, 1);
+  auto* k = reinterpret_cast<float*>(memory.data());
+  Elements q = random_elements(DType::kF32, 8, 1);
+  expect_refused("k overlaps the positions", q, [&] {
+    rotate(rope8(), view(q, {1, 1, 1, 8}), TensorView::bthd(k, {1, 1, 1, 8}),
+           Positions::ids(std::span(memory).first(1)));
+  });
+}
+
+TEST(Rotate, refuses_an_address_between_two_elements) {
+  Elements x = random_elements(DType::kF32, 9, 1);
+  void* between = static_cast<std::byte*>(x.data()) + 2;
+  expect_refused("x of dtype f32 begins at an address that is no multiple of 4", x, [&] {
+    rotate(rope8(), TensorView::bthd(between, DType::kF32, {1, 1, 1, 8}), Positions::from(1));
+  });
+  expect_refused("positions begin at an address that is no multiple of 8", x, [&] {
+    rotate(rope8(), TensorView::bthd(x.data(), DType::kF32, {1, 1, 1, 8}),
+           Positions::ids(static_cast<const std::int64_t*>(between), 1, 1));
+  });
+}
+
 TEST(Rotate, refuses_positions_of_another_shape) {
   Elements x = random_elements(DType::kF32, 24, 1);
   const std::vector<std::int32_t> ids(4);
@@ -182,6 +204,87 @@ TEST(Rotate, an_input_may_be_broadcast_by_strides_of_zero) {
   Elements alone(one);
   rotate(rope8(), view(alone, {1, 1, 1, 8}), Positions::from(1));
   for (std::size_t e = 0; e < 8; ++e) EXPECT_EQ(out[e], alone[e]);
+}
+
+TEST(Rotate, a_view_as_wide_as_the_window_is_the_window) {
+  // MLA: q is [nope 8 | pe 4], and k_pe stands alone.
+  const Rope rope(Spec({.head_dim = 12, .rotary_offset = 8, .pairing = Pairing::kAdjacent}));
+  const Elements q = random_elements(DType::kF32, 12, 1);
+  Elements whole(q), window(DType::kF32, 4);
+  for (std::size_t e = 0; e < 4; ++e) window.set(e, q[8 + e]);
+  rotate(rope, view(whole, {1, 1, 1, 12}), view(window, {1, 1, 1, 4}), Positions::from(9));
+  for (std::size_t e = 0; e < 8; ++e) EXPECT_EQ(whole[e], q[e]);
+  for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(window[e], whole[8 + e]);
+  expect_refused(
+      "q has head_dim 8 (shape [1, 1, 1, 8] as [batch, tokens, heads, head_dim]), the "
+      "rope has head_dim 12 and rotary_dim 4",
+      whole, [&] {
+        rotate(rope, TensorView::bthd(whole.data(), DType::kF32, {1, 1, 1, 8}),
+               view(window, {1, 1, 1, 4}), Positions::from(9));
+      });
+}
+
+TEST(Rotate, q_and_k_may_have_different_dtypes) {
+  const Elements x = random_elements(DType::kF32, 8, 1);
+  Elements q(x), k(DType::kF64, 8);
+  for (std::size_t e = 0; e < 8; ++e) k.set(e, x[e]);
+  rotate(rope8(), view(q, {1, 1, 1, 8}), view(k, {1, 1, 1, 8}), Positions::from(3));
+  for (std::size_t e = 0; e < 8; ++e) EXPECT_NEAR(q[e], k[e], 0x1p-21 * 16);
+}
+
+TEST(Rotate, axes_turn_each_pair_by_its_own_coordinate) {
+  const Rope rope(Spec({.head_dim = 8, .axis_of_pair = {{1, 0, 2, 0}}}));
+  const std::vector<std::int64_t> ids = {5, 6, 70, 80, 900, 1000};  // [3 axes, 1, 2 tokens]
+  Elements x(DType::kF64, 16);
+  x.fill(1);
+  rotate(rope, view(x, {1, 2, 1, 8}),
+         Positions::ids(ids.data(), {.axes = 3, .batch = 1, .tokens = 2}));
+  const std::int64_t want[2][4] = {{70, 5, 900, 5}, {80, 6, 1000, 6}};
+  for (std::size_t t = 0; t < 2; ++t) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto turn = reference::turn(rope.frequencies()[i], want[t][i]);
+      EXPECT_NEAR(x[t * 8 + i], static_cast<double>(turn.cos - turn.sin), 1e-14);
+      EXPECT_NEAR(x[t * 8 + i + 4], static_cast<double>(turn.sin + turn.cos), 1e-14);
+    }
+  }
+  expect_refused("positions have 2 axes, the rope wants 3", x, [&] {
+    rotate(rope, view(x, {1, 2, 1, 8}),
+           Positions::ids(ids.data(), {.axes = 2, .batch = 1, .tokens = 2}));
+  });
+}
+
+TEST(Rotate, rerotating_is_rotating_afresh) {
+  const Rope a(Spec({.head_dim = 32, .attention_factor = 1.5}));
+  const Rope b(Spec({.head_dim = 32,
+                     .output_pairing = Pairing::kAdjacent,
+                     .base = 500000.0,
+                     .attention_factor = 0.5}));
+  const Elements k = random_elements(DType::kF64, 32, 1);
+  Elements cached(k), afresh(k);
+  rotate(a, view(cached, {1, 1, 1, 32}), Positions::from(1000));
+  rerotate(a, b, view(cached, {1, 1, 1, 32}), Positions::from(1000), Positions::from(-7));
+  rotate(b, view(afresh, {1, 1, 1, 32}), Positions::from(-7));
+  for (std::size_t e = 0; e < 32; ++e) EXPECT_NEAR(cached[e], afresh[e], 1e-13);
+  Elements watched(k);
+  expect_refused("rerotate from rotary_dim 32 to rotary_dim 30: the windows must be equal", watched,
+                 [&] {
+                   rerotate(a, Rope(Spec({.head_dim = 32, .rotary_dim = 30})),
+                            view(watched, {1, 1, 1, 32}), Positions::from(0), Positions::from(1));
+                 });
+}
+
+TEST(Rotate, backward_is_the_adjoint_and_unrotate_the_inverse) {
+  const Rope rope(Spec({.head_dim = 24, .rotary_dim = 16, .attention_factor = 2.0}));
+  const Elements x = random_elements(DType::kF64, 24, 1), g = random_elements(DType::kF64, 24, 2);
+  Elements forward(x), back(g), undone(x);
+  rotate(rope, view(forward, {1, 1, 1, 24}), Positions::from(99));
+  backward(rope, view(back, {1, 1, 1, 24}), Positions::from(99));
+  double left = 0, right = 0;
+  for (std::size_t e = 0; e < 16; ++e) left += back[e] * x[e], right += g[e] * forward[e];
+  EXPECT_NEAR(left, right, 1e-12);
+  undone = forward;
+  unrotate(rope, view(undone, {1, 1, 1, 24}), Positions::from(99));
+  for (std::size_t e = 0; e < 24; ++e) EXPECT_NEAR(undone[e], x[e], 1e-14);
 }
 
 }  // namespace

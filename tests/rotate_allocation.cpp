@@ -49,7 +49,7 @@ TEST(Allocation, the_counter_counts) {
 }
 
 TEST(Allocation, rotating_allocates_nothing) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kAllDTypes) {
     for (const Pairing pairing : kPairings) {
       for (const std::int64_t dim : {128, 130, 3000}) {
         const Rope rope(Spec({.head_dim = dim, .pairing = pairing}));
@@ -65,11 +65,27 @@ TEST(Allocation, rotating_allocates_nothing) {
           rotate(rope, ConstTensorView(view(q, q_shape)), ConstTensorView(view(k, k_shape)),
                  Positions::ids(ids), view(q_out, q_shape), view(k_out, k_shape),
                  {.target = target});
+          unrotate(rope, view(q, q_shape), Positions::ids(ids), {.target = target});
+          backward(rope, view(q, q_shape), Positions::ids(ids), {.target = target});
+          rerotate(rope, rope, view(k, k_shape), Positions::from(5), Positions::ids(ids),
+                   {.target = target});
           EXPECT_EQ(allocations, before) << name(target) << " " << dim;
         }
       }
     }
   }
+}
+
+TEST(Allocation, ready_angles_allocate_nothing_once_they_have_their_storage) {
+  const Rope rope(Spec({.head_dim = 128}));
+  const std::vector<double> factors(100, 1.5);
+  Elements x = random_elements(DType::kF32, 100 * 2 * 128, 1);
+  Angles angles;
+  angles.assign(rope, Positions::from(0, 100), {.token_factors = factors});
+  const std::size_t before = allocations;
+  rotate(angles, view(x, {1, 100, 2, 128}));
+  backward(angles, view(x, {1, 100, 2, 128}));
+  EXPECT_EQ(allocations, before);
 }
 
 TEST(Allocation, copying_a_rope_allocates_nothing) {

@@ -89,5 +89,93 @@ TEST(Spec, a_scaling_has_the_fields_of_its_type_and_no_others) {
   EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = Type::kLinear, .factor = 8}}), "");
 }
 
+TEST(Spec, refuses_an_enum_that_is_none) {
+  EXPECT_EQ(refusal({.head_dim = 8, .pairing = static_cast<Pairing>(7)}),
+            "pairing number 7 is unknown");
+  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = static_cast<Scaling::Type>(9)}}),
+            "scaling type number 9 is unknown");
+}
+
+TEST(Spec, the_window_lies_inside_the_head) {
+  EXPECT_EQ(Spec({.head_dim = 192, .rotary_offset = 128}).rotary_dim(), 64);
+  EXPECT_EQ(refusal({.head_dim = 192, .rotary_dim = 64, .rotary_offset = 130}),
+            "rotary_offset 130 + rotary_dim 64 is larger than head_dim 192");
+  EXPECT_EQ(refusal({.head_dim = 8, .rotary_offset = -1}),
+            "rotary_offset -1 is not between 0 and head_dim 8 - 1");
+  EXPECT_EQ(refusal({.head_dim = 8, .rotary_offset = 3}),
+            "head_dim 8 - rotary_offset 3 is odd: give a rotary_dim, an even number of elements to "
+            "rotate");
+}
+
+TEST(Spec, parts_divide_the_pairs) {
+  EXPECT_EQ(Spec({.head_dim = 12, .window_parts = 3}).window_parts(), 3);
+  EXPECT_EQ(refusal({.head_dim = 12, .window_parts = 4}),
+            "window_parts 4 does not divide the 6 pairs of rotary_dim 12");
+  EXPECT_EQ(refusal({.head_dim = 12, .window_parts = 0}),
+            "window_parts 0 does not divide the 6 pairs of rotary_dim 12");
+}
+
+TEST(Spec, another_output_pairing_has_a_limit) {
+  const SpecFields fields{.head_dim = 4096, .output_pairing = Pairing::kAdjacent};
+  EXPECT_EQ(refusal(fields),
+            "output_pairing adjacent for pairing halves and 4096 elements: want at most 2048");
+  EXPECT_EQ(refusal({.head_dim = 4096, .output_pairing = Pairing::kHalves}), "");
+}
+
+std::vector<int> axes_of(Axes axes, std::int64_t pairs) {
+  const Spec spec({.head_dim = 2 * pairs, .axes = std::move(axes)});
+  return {spec.axis_of_pair().begin(), spec.axis_of_pair().end()};
+}
+
+// From the table of orders of the design, and the models that it names.
+TEST(Spec, orders_of_axes_are_those_of_their_models) {
+  using Order = Axes::Order;
+  EXPECT_EQ(axes_of({{2, 3, 1}}, 6), (std::vector{0, 0, 1, 1, 1, 2}));
+  EXPECT_EQ(axes_of({{0, 2, 0, 1}}, 3), (std::vector{1, 1, 3}));
+
+  const std::vector<int> qwen3 = axes_of({{24, 20, 20}, Order::kCycle}, 64);  // thw x 20, then tttt
+  const std::vector<int> ggml = axes_of({{24, 20, 20}, Order::kGgmlCycle}, 64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(qwen3[i], i < 60 ? static_cast<int>(i % 3) : 0) << i;
+    EXPECT_EQ(ggml[i], i == 61 || i == 62 ? 3 : static_cast<int>(i % 3)) << i;
+  }
+  EXPECT_EQ(Rope(Spec({.head_dim = 128, .axes = Axes{{24, 20, 20}, Order::kGgmlCycle}})).axes(),
+            4u);
+
+  const std::vector<int> ernie = axes_of({{20, 22, 22}, Order::kErnie}, 64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(ernie[i], i >= 44 ? 0 : i % 2 == 0 ? 1 : 2) << i;
+  }
+
+  const std::vector<int> glm = axes_of({{8, 12, 12}, Order::kRoundRobin}, 32);
+  // ... thw hhw hhw ww
+  const std::vector<int> end(glm.end() - 11, glm.end());
+  EXPECT_EQ(end, (std::vector{0, 1, 2, 1, 1, 2, 1, 1, 2, 2, 2}));
+  EXPECT_EQ(std::count(glm.begin(), glm.end(), 0), 8);
+  EXPECT_EQ(std::count(glm.begin(), glm.end(), 1), 12);
+  EXPECT_EQ(std::count(glm.begin(), glm.end(), 2), 12);
+}
+
+TEST(Spec, refuses_axes_that_do_not_fit) {
+  using Order = Axes::Order;
+  const auto refused = [](Axes axes) { return refusal({.head_dim = 16, .axes = std::move(axes)}); };
+  EXPECT_EQ(refused({{2, 3, 2}}),
+            "axes sections [2, 3, 2] add up to 7, want 8, the number of pairs");
+  EXPECT_EQ(refused({{-2, 10}}),
+            "axes sections [-2, 10]: -2 is not between 0 and 8, the number of pairs");
+  EXPECT_EQ(refused({{}}), "axes order blocks with 0 sections: want 1 to 16");
+  EXPECT_EQ(refused({{4, 4}, Order::kGgmlCycle}),
+            "axes order ggml_cycle with 2 sections: want 3 to 4");
+  EXPECT_EQ(refused({{2, 4, 2}, Order::kErnie}),
+            "axes order ernie with sections [2, 4, 2]: the second (h) and the third (w) must be "
+            "equal");
+  EXPECT_EQ(refusal({.head_dim = 8, .axis_of_pair = {{0, 1}}}),
+            "axis_of_pair has 2 values, want 4, the number of pairs");
+  EXPECT_EQ(refusal({.head_dim = 4, .axis_of_pair = {{0, 16}}}),
+            "axis_of_pair[1] is 16, want 0 to 15");
+  EXPECT_EQ(refusal({.head_dim = 4, .axes = Axes{{1, 1}}, .axis_of_pair = {{0, 1}}}),
+            "axis_of_pair beside axes: give one or the other");
+}
+
 }  // namespace
 }  // namespace ropewalk::testing

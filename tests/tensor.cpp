@@ -28,6 +28,10 @@ TEST(Tensor, dtypes_have_a_size_and_a_name) {
   EXPECT_EQ(size_of(DType::kBf16), 2u);
   EXPECT_EQ(name(DType::kF32), "f32");
   EXPECT_EQ(name(DType::kBf16), "bf16");
+  EXPECT_EQ(size_of(DType::kF16), 2u);
+  EXPECT_EQ(size_of(DType::kF64), 8u);
+  EXPECT_EQ(name(DType::kF16), "f16");
+  EXPECT_EQ(name(DType::kF64), "f64");
 }
 
 }  // namespace

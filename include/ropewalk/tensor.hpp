@@ -28,13 +28,19 @@ namespace ropewalk {
 enum class DType : std::uint8_t {
   kF32,   // IEEE binary32
   kBf16,  // the upper half of an f32: 8 exponent bits, 7 mantissa bits
+  kF16,   // IEEE binary16
+  kF64,   // IEEE binary64; rotated in double throughout
 };
+inline constexpr std::size_t kDTypes = 4;
 
-// "f32", "bf16".
+// "f32", "bf16", "f16", "f64".
 std::string_view name(DType dtype) noexcept;
 
 // Bytes of one element.
-constexpr std::size_t size_of(DType dtype) noexcept { return dtype == DType::kF32 ? 4 : 2; }
+constexpr std::size_t size_of(DType dtype) noexcept {
+  constexpr std::size_t kSizes[kDTypes] = {4, 2, 2, 8};
+  return kSizes[static_cast<std::size_t>(dtype)];
+}
 
 // Sizes or strides in the order batch, tokens, heads, head_dim.
 using Dims = std::array<std::int64_t, 4>;

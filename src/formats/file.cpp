@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <ropewalk/error.hpp>
 #include <system_error>
 #include <utility>
@@ -182,10 +183,19 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
     : given_(std::move(other.given_)),
       resolved_(std::move(other.resolved_)),
       temporary_path_(std::exchange(other.temporary_path_, {})),
-      file_(std::move(other.file_)) {}
+      file_(std::move(other.file_)),
+      state_(std::exchange(other.state_, State::kFinished)) {}
 
 OutputFile::~OutputFile() {
+  take_back();
   if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
+}
+
+void OutputFile::take_back() noexcept {
+  if (state_ == State::kExchanged) {
+    ::renameat2(AT_FDCWD, temporary_path_.c_str(), AT_FDCWD, resolved_.c_str(), RENAME_EXCHANGE);
+  }
+  if (state_ == State::kNew) ::unlink(resolved_.c_str());
 }
 
 void OutputFile::reserve(std::uint64_t bytes) {
@@ -215,10 +225,26 @@ void OutputFile::commit() {
   if (::close(file_.release()) != 0 && errno != EINTR) {
     refuse_errno(given_, "writing failed", errno);
   }
-  if (::rename(temporary_path_.c_str(), resolved_.c_str()) != 0) {
+  const char* from = temporary_path_.c_str();
+  const char* to = resolved_.c_str();
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) {
+    state_ = State::kExchanged;
+    return;
+  }
+  // There is nothing to exchange with, or the file system cannot do it: then the old file is gone.
+  const bool is_new = errno == ENOENT;
+  const bool cannot_exchange = errno == EINVAL || errno == ENOSYS;
+  if (!(is_new || cannot_exchange) || ::rename(from, to) != 0) {
     refuse_errno(given_, message("cannot rename ", temporary_path_, " to it"), errno);
   }
+  state_ = is_new ? State::kNew : State::kFinished;
   temporary_path_.clear();
+}
+
+void OutputFile::finish() noexcept {
+  if (state_ == State::kExchanged) ::unlink(temporary_path_.c_str());
+  temporary_path_.clear();
+  state_ = State::kFinished;
 }
 
 }  // namespace ropewalk::formats

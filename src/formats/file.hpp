@@ -114,13 +114,20 @@ class OutputFile {
   void reserve(std::uint64_t bytes);
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  // Puts the file in its place. Unless finish() follows, the destructor takes it back: so of several
+  // outputs all are replaced, or none.
   void commit();
+  void finish() noexcept;
 
  private:
   std::string given_;
   std::string resolved_;
-  std::string temporary_path_;  // empty: committed, or moved from
+  void take_back() noexcept;
+
+  enum class State : std::uint8_t { kWriting, kExchanged, kNew, kFinished };
+  std::string temporary_path_;  // after kExchanged, of the old file
   FileDescriptor file_;
+  State state_ = State::kWriting;
 };
 
 }  // namespace ropewalk::formats

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <optional>
-#include <ropewalk/error.hpp>
 #include <tuple>
 #include <utility>
 
+#include "formats/source.hpp"
 #include "message.hpp"
 
 namespace ropewalk::formats {
@@ -22,18 +21,6 @@ constexpr std::size_t kMaxPrefix = 12;
 constexpr std::uint64_t kMaxDict = std::uint64_t{1} << 20;
 
 constexpr std::size_t kMaxDimensions = 64;  // what NumPy 2 allows
-
-// The contents of a file in bytes, wherever they come from.
-struct Source {
-  std::string_view name;
-  std::uint64_t size;
-  std::function<void(std::uint64_t offset, std::span<std::byte> out)> read;
-
-  template <class... Parts>
-  [[noreturn]] void refuse(const Parts&... parts) const {
-    throw Error(ErrorCode::kBadFormat, message(name, ": ", parts...));
-  }
-};
 
 // The text between the braces and after: a strict reader of the Python literals that may stand in
 // a header. Methods named after a thing read it and skip the space after it.
@@ -150,14 +137,6 @@ class Dict {
   const Source& source_;
 };
 
-std::uint64_t little_endian(std::string_view bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) {
-    number = number << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  return number;
-}
-
 // The bytes before the data, and where among them the dict begins.
 std::pair<std::string, std::size_t> read_header_bytes(const Source& source) {
   std::string bytes(std::min<std::uint64_t>(source.size, kMaxPrefix), '\0');
@@ -195,6 +174,8 @@ void check_dtype(const Source& source, const std::string& descr,
   std::string list;
   for (const std::string_view name : wanted) list += message(list.empty() ? "" : " or ", name);
   std::string_view kind;
+  if (descr.find('V') != descr.npos)
+    kind = " (bfloat16? .npy has no name for it, .safetensors has)";
   if (descr.find('O') != descr.npos) kind = " (Python objects)";
   if (descr.starts_with('>')) kind = " (big-endian)";
   source.refuse("has dtype ", descr.substr(0, 40), kind, ", want ", list, "; save x.astype(\"",
@@ -243,20 +224,12 @@ NpyHeader read_header(const Source& source, std::initializer_list<std::string_vi
 }  // namespace
 
 NpyHeader read_npy_header(const InputFile& file, std::initializer_list<std::string_view> descrs) {
-  return read_header(
-      {file.path(), file.size(),
-       [&](std::uint64_t offset, std::span<std::byte> out) { file.read(offset, out); }},
-      descrs);
+  return read_header(Source::of(file), descrs);
 }
 
 NpyHeader parse_npy_header(std::span<const std::byte> file, std::string_view name,
                            std::initializer_list<std::string_view> descrs) {
-  return read_header({name, file.size(),
-                      [&](std::uint64_t offset, std::span<std::byte> out) {
-                        const auto part = file.subspan(offset, out.size());
-                        std::copy(part.begin(), part.end(), out.begin());
-                      }},
-                     descrs);
+  return read_header(Source::of(file, name), descrs);
 }
 
 }  // namespace ropewalk::formats
