@@ -1,6 +1,8 @@
 #include "overlap.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 namespace ropewalk {
 namespace {
@@ -120,8 +122,32 @@ bool may_overlap(const ConstTensorView& a, std::span<const std::byte> b) noexcep
   return first < b_first + b.size() && b_first < end;
 }
 
+namespace {
+
+// Whether each stride is larger than all that the smaller ones reach together, as in any tensor that
+// a program lays out: then no two elements meet.
+bool is_nested(const ConstTensorView& view) noexcept {
+  std::array<std::pair<std::int64_t, std::int64_t>, 4> dimensions;  // |stride|, reach in elements
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < 4; ++d) {
+    const std::int64_t stride = std::abs(view.strides[d]), steps = view.shape[d] - 1;
+    if (steps == 0) continue;
+    std::size_t at = count++;
+    for (; at > 0 && dimensions[at - 1].first > stride; --at) dimensions[at] = dimensions[at - 1];
+    dimensions[at] = {stride, steps * stride};
+  }
+  std::int64_t reach = 0;
+  for (std::size_t d = 0; d < count; ++d) {
+    if (dimensions[d].first <= reach) return false;
+    reach += dimensions[d].second;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool may_overlap_itself(const ConstTensorView& view) noexcept {
-  if (is_empty(view)) return false;
+  if (is_empty(view) || is_nested(view)) return false;
   Search search;
   for (std::size_t d = 0; d < 4; ++d) {
     const std::int64_t reach = view.shape[d] - 1;

@@ -28,7 +28,7 @@ namespace ropewalk {
 [[nodiscard]] bool may_overlap(const ConstTensorView& a, const ConstTensorView& b) noexcept;
 [[nodiscard]] bool may_overlap(const ConstTensorView& a, std::span<const std::byte> b) noexcept;
 
-// Whether two different elements of one view share a byte.
+// Whether two different elements of one view, which passed byte_range(), share a byte.
 [[nodiscard]] bool may_overlap_itself(const ConstTensorView& view) noexcept;
 
 }  // namespace ropewalk

@@ -24,9 +24,9 @@ template <class... Parts>
   throw Error(code, message(parts...));
 }
 
-void check_range(std::string_view what, std::int64_t start, std::int64_t tokens) {
+void check_range(std::int64_t start, std::int64_t tokens) {
   if (tokens > 0 && start > kLargest - (tokens - 1)) {
-    refuse(ErrorCode::kInvalidArgument, what, " from ", start, " for ", tokens,
+    refuse(ErrorCode::kInvalidArgument, "positions from ", start, " for ", tokens,
            " tokens go beyond the largest 64-bit integer");
   }
 }
@@ -67,7 +67,7 @@ void check_slice(std::int64_t tokens, std::int64_t ranks, std::int64_t rank, std
     refuse(ErrorCode::kInvalidArgument, "tokens ", tokens, " is not a multiple of ", ranks * slices,
            " for ", ranks, " ranks");
   }
-  check_range("positions", start, tokens);
+  check_range(start, tokens);
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ void Positions::check_shape(std::int64_t batch, std::int64_t tokens, std::size_t
 
 void Positions::check_starts(std::int64_t batch, std::int64_t tokens) const {
   for (std::int64_t b = 0; b < batch; ++b) {
-    check_range(message("positions of sequence ", b), starts_[static_cast<std::size_t>(b)], tokens);
+    check_range(starts_[static_cast<std::size_t>(b)], tokens);
   }
 }
 
@@ -212,8 +212,7 @@ void Positions::check_packed() const {
              "] = ", lengths[s], " is less than lengths[", s - 1, "] = ", lengths[s - 1]);
     }
     if (!starts_.empty()) {
-      check_range(message("positions of sequence ", s - 1), starts_[s - 1],
-                  lengths[s] - lengths[s - 1]);
+      check_range(starts_[s - 1], lengths[s] - lengths[s - 1]);
     }
   }
 }
@@ -240,7 +239,7 @@ void Positions::check(std::int64_t batch, std::int64_t tokens, std::size_t axes)
            element_size());
   }
   switch (kind_) {
-    case Kind::kStart: return check_range("positions", start_, tokens);
+    case Kind::kStart: return check_range(start_, tokens);
     case Kind::kStarts: return check_starts(batch, tokens);
     case Kind::kF32: return check_real<float>();
     case Kind::kF64: return check_real<double>();

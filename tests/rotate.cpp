@@ -273,6 +273,27 @@ TEST(Rotate, rerotating_is_rotating_afresh) {
                  });
 }
 
+TEST(Rotate, a_call_below_256_kib_stays_on_its_thread) {
+  const Rope rope(Spec({.head_dim = 128}));
+  std::int64_t tasks = 0;
+  const auto run = [](void* pool, std::int64_t count, void (*task)(void*, std::int64_t),
+                      void* work) {
+    *static_cast<std::int64_t*>(pool) = count;
+    for (std::int64_t i = 0; i < count; ++i) task(work, i);
+  };
+  const auto tasks_for = [&](const Dims& shape) {
+    Elements x = random_elements(DType::kF32, count_of(shape), 1);
+    tasks = 0;
+    rotate(rope, view(x, shape), Positions::from(0), {.parallel = {run, &tasks, 4}});
+    return tasks;
+  };
+  EXPECT_EQ(tasks_for({1, 511, 1, 128}), 0);
+  EXPECT_EQ(tasks_for({1, 512, 1, 128}), 4);
+  EXPECT_EQ(tasks_for({1, 1, 512, 128}), 4) << "one token is split by its heads";
+  EXPECT_EQ(tasks_for({1, 2, 256, 128}), 2) << "no more tasks than tokens";
+  EXPECT_EQ(tasks_for({1, 0, 256, 128}), 0);
+}
+
 TEST(Rotate, backward_is_the_adjoint_and_unrotate_the_inverse) {
   const Rope rope(Spec({.head_dim = 24, .rotary_dim = 16, .attention_factor = 2.0}));
   const Elements x = random_elements(DType::kF64, 24, 1), g = random_elements(DType::kF64, 24, 2);

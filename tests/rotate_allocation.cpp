@@ -56,7 +56,8 @@ TEST(Allocation, rotating_allocates_nothing) {
         const auto size = static_cast<std::size_t>(dim);
         Elements q = random_elements(dtype, 100 * 4 * size, 1), q_out(q);
         Elements k = random_elements(dtype, 100 * 2 * size, 2), k_out(k);
-        const std::vector<std::int32_t> ids(100, 7);
+        const std::vector<std::int32_t> ids(100, 7), lengths = {0, 30, 30, 100};
+        const std::vector<std::int64_t> starts = {5}, packed_starts = {1, 2, 3};
         const Dims q_shape = {1, 100, 4, dim}, k_shape = {1, 100, 2, dim};
         for (const Target target : supported_targets()) {
           const std::size_t before = allocations;
@@ -69,6 +70,9 @@ TEST(Allocation, rotating_allocates_nothing) {
           backward(rope, view(q, q_shape), Positions::ids(ids), {.target = target});
           rerotate(rope, rope, view(k, k_shape), Positions::from(5), Positions::ids(ids),
                    {.target = target});
+          rotate(rope, view(k, k_shape), Positions::starts(starts), {.target = target});
+          rotate(rope, view(k, k_shape), Positions::packed(lengths, packed_starts),
+                 {.target = target});
           EXPECT_EQ(allocations, before) << name(target) << " " << dim;
         }
       }
