@@ -81,7 +81,12 @@ class Progress(Files):
         self.assertRegex(text, r"\A(\rrotate +\d+%)+\r\x1b\[K\Z")
 
     def test_a_short_work_shows_nothing(self):
-        self.assertEqual(self.on_terminal(0, "--in-place", attempts=1), ("", 0))
+        header = npy_header((1, 1, 1, 128))
+        self.size = len(header) + 128 * 4
+        self.put("x.npy", header + bytes(128 * 4))
+        # Again if the machine took a second for 512 bytes, which says nothing of the tool.
+        results = (self.on_terminal(0, "--in-place", attempts=1) for _ in range(5))
+        self.assertIn(("", 0), results)
 
     def test_what_is_no_terminal_gets_nothing(self):
         self.assertEqual(self.on_terminal(1.1, "--in-place", attempts=1, term="dumb"), ("", 0))
