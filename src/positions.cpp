@@ -181,8 +181,10 @@ void Positions::check_shape(std::int64_t batch, std::int64_t tokens, std::size_t
             ? message("shape [", shape_.batch, ", ", shape_.tokens, "]")
             : message("shape [", shape_.axes, ", ", shape_.batch, ", ", shape_.tokens, "]");
     refuse(ErrorCode::kShapeMismatch, "positions have ", given, "; a tensor of batch ", batch,
-           " and ", tokens, " tokens wants [", tokens, "], [1, ", tokens, "] or [", batch, ", ",
-           tokens, "], with several axes first if need be");
+           " and ", tokens, " tokens wants [", tokens, "]",
+           batch == 1 ? message(" or [1, ", tokens, "]")
+                      : message(", [1, ", tokens, "] or [", batch, ", ", tokens, "]"),
+           ", with several axes first if need be");
   }
   if (shape_.axes > 1 && static_cast<std::size_t>(shape_.axes) < axes) {
     refuse(ErrorCode::kShapeMismatch, "positions have ", shape_.axes, " axes, the rope wants ",

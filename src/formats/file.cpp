@@ -27,7 +27,10 @@ bool is_full(int error) { return error == ENOSPC || error == EDQUOT || error == 
 [[noreturn]] void refuse_errno(std::string_view path, std::string_view what, int error) {
   const std::string reason = std::generic_category().message(error);
   refuse(path, ": ", what, ": ", reason,
-         is_full(error) ? "; make room, or write somewhere else" : "");
+         is_full(error)    ? "; make room, or write somewhere else"
+         : error == ENOENT ? "; check the name"
+         : error == EACCES ? "; check its permissions"
+                           : "");
 }
 
 // Calls a system call again while signals interrupt it.
