@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -27,38 +26,6 @@ struct CheckVerb {
   std::string seed;
   bool json = false;
 };
-
-// What few ropes have.
-std::string window_of(const Spec& spec) {
-  std::string line;
-  if (spec.rotary_offset() != 0) line += message("from ", spec.rotary_offset(), ", ");
-  if (spec.window_parts() != 1) line += message("in ", spec.window_parts(), " parts, ");
-  line += name(spec.pairing());
-  if (spec.output_pairing() != spec.pairing()) {
-    line += message(" to ", name(spec.output_pairing()));
-  }
-  if (spec.clockwise()) line += ", clockwise";
-  if (!spec.axis_of_pair().empty()) {
-    const auto last = std::max_element(spec.axis_of_pair().begin(), spec.axis_of_pair().end());
-    line += message(", axes ", *last + 1);
-  }
-  return line;
-}
-
-std::string rope_line(const Spec& spec, double attention_factor, std::uint64_t seed) {
-  std::string line = message("head_dim ", spec.head_dim(), ", rotary_dim ", spec.rotary_dim(), ", ",
-                             window_of(spec), ", ");
-  if (spec.frequencies()) {
-    line += message(spec.frequencies()->size(), " given frequencies");
-  } else {
-    line += message("base ", spec.base());
-    const Scaling scaling = spec.scaling();
-    if (scaling.type != Scaling::Type::kDefault) {
-      line += message(", ", name(scaling.type), " scaling by ", *scaling.factor);
-    }
-  }
-  return line + message(", attention factor ", attention_factor, "; seed ", seed);
-}
 
 std::string table_line(const CheckRow& row) {
   char line[160];
@@ -100,7 +67,7 @@ int run(const CheckVerb& options) {
   if (options.json) {
     std::cout << json_of(rows, ok, check_options.seed).dump() << '\n';
   } else {
-    std::cout << rope_line(rope.spec(), rope.attention_factor(), check_options.seed) << '\n'
+    std::cout << summary(rope) << "; seed " << check_options.seed << '\n'
               << "property     dtype        shift       worst       bound  ok\n";
     for (const CheckRow& row : rows) std::cout << table_line(row) << '\n';
     std::cout << verdict(rows) << '\n';

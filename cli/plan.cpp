@@ -1,5 +1,6 @@
 #include "plan.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -100,7 +101,40 @@ Spec spec_of_file(const std::string& path) {
   }
 }
 
+// What few ropes have.
+std::string window_of(const Spec& spec) {
+  std::string line;
+  if (spec.rotary_offset() != 0) line += message("from ", spec.rotary_offset(), ", ");
+  if (spec.window_parts() != 1) line += message("in ", spec.window_parts(), " parts, ");
+  line += name(spec.pairing());
+  if (spec.output_pairing() != spec.pairing()) {
+    line += message(" to ", name(spec.output_pairing()));
+  }
+  if (spec.clockwise()) line += ", clockwise";
+  if (!spec.axis_of_pair().empty()) {
+    const auto last = std::max_element(spec.axis_of_pair().begin(), spec.axis_of_pair().end());
+    line += message(", axes ", *last + 1);
+  }
+  return line;
+}
+
 }  // namespace
+
+std::string summary(const Rope& rope) {
+  const Spec& spec = rope.spec();
+  std::string line = message("head_dim ", spec.head_dim(), ", rotary_dim ", spec.rotary_dim(), ", ",
+                             window_of(spec), ", ");
+  if (spec.frequencies()) {
+    line += message(spec.frequencies()->size(), " given frequencies");
+  } else {
+    line += message("base ", spec.base());
+    const Scaling scaling = spec.scaling();
+    if (scaling.type != Scaling::Type::kDefault) {
+      line += message(", ", name(scaling.type), " scaling by ", *scaling.factor);
+    }
+  }
+  return line + message(", attention factor ", rope.attention_factor());
+}
 
 PlanOptions::PlanOptions(CLI::App& verb) {
   verb.add_option("--spec", spec_file_, "A JSON file that says which rope; instead of the flags")

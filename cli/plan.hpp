@@ -27,6 +27,9 @@ class PlanOptions {
   std::map<std::string, std::string> values_;  // of the flags, by the key of the Spec
 };
 
+// "head_dim 128, rotary_dim 128, halves, base 10000, attention factor 1"
+std::string summary(const Rope& rope);
+
 // The whole text as an integer; UsageError otherwise. (CLI11 would read 010 as 8, and numbers
 // beyond 64 bits as the nearest that fits.)
 std::int64_t parse_int64(const std::string& flag, const std::string& text);

@@ -28,6 +28,7 @@ struct Verb {
 };
 
 Verb add_check(CLI::App& app);
+Verb add_inspect(CLI::App& app);
 Verb add_rotate(CLI::App& app);
 
 }  // namespace ropewalk::cli

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,13 +14,19 @@ namespace ropewalk {
 
 inline std::string text(std::string_view part) { return std::string(part); }
 
-// Doubles in their shortest form that reads back: 0.1, 1e-300, nan.
-template <class Number>
-  requires(std::integral<Number> || std::floating_point<Number>)
-std::string text(Number number) {
+inline std::string text(std::integral auto number) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr};
+}
+
+// In the shortest form that reads back: 0.1, 1e-300, nan; but 500000 and not 5e+05.
+inline std::string text(std::floating_point auto number) {
+  if (number > -1e15 && number < 1e15) {
+    const auto whole = static_cast<std::int64_t>(number);
+    if (static_cast<decltype(number)>(whole) == number) return text(whole);
+  }
   char buffer[64];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number);
-  return {buffer, end.ptr};
+  return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr};
 }
 
 // message("rotary_dim ", 130, " is larger than head_dim ", 128)

@@ -103,7 +103,7 @@ class Files(unittest.TestCase):
 class Usage(Files):
     def test_version_and_help_are_no_errors(self):
         self.assertEqual(self.succeed("--version"), "ropewalk 0.1.0\n")
-        for arguments in (["--help"], ["rotate", "--help"], ["check", "--help"]):
+        for arguments in (["--help"], ["rotate", "--help"], ["inspect", "--help"], ["check", "--help"]):
             self.assertIn("Usage: ropewalk", self.succeed(*arguments))
 
     def test_without_a_verb_the_usage_is_shown(self):

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""`ropewalk inspect` from outside. Run like cli.py."""
+
+import json
+import math
+import struct
+import unittest
+
+from cli import Files, floats
+
+
+def plain(base, width):
+    """The frequencies of the plain rule."""
+    return [base ** (-2 * i / width) for i in range(width // 2)]
+
+
+def turning(frequencies, length):
+    return sum(abs(w) * length >= 2 * math.pi for w in frequencies)
+
+
+class Inspect(Files):
+    def table(self, *arguments):
+        """The rows of the table, as lists of words, and the lines after it."""
+        table, after = self.succeed("inspect", *arguments).split("\n\n")[1:]
+        return [line.split() for line in table.split("\n")], after.split("\n")[:-1]
+
+    def put_spec(self, **spec):
+        return ["--spec", self.put("spec.json", json.dumps(spec).encode())]
+
+    def test_json_has_the_frequencies_of_the_formula(self):
+        shown = json.loads(self.succeed("inspect", "--head-dim", "96", "--rotary-dim", "64", "--base",
+                                        "500000", "--json"))
+        self.assertEqual(list(shown), ["model_type", "layers", "warnings"])
+        self.assertEqual((shown["model_type"], shown["warnings"]), (None, []))
+        (layer,) = shown["layers"]
+        frequencies = layer.pop("frequencies")
+        self.assertEqual(layer, {
+            "layer_type": "full_attention", "layer_indices": [], "rotates": True,
+            "spec": {"head_dim": 96, "rotary_dim": 64, "pairing": "halves", "base": 500000.0},
+            "attention_factor": 1.0, "softmax_scale_factor": 1.0})
+        for shown_one, wanted in zip(frequencies, plain(500000, 64), strict=True):
+            self.assertLess(abs(shown_one / wanted - 1), 1e-14)
+
+    def test_linear_scaling_and_an_attention_factor_are_in_force(self):
+        spec = self.put_spec(head_dim=64, scaling={"type": "linear", "factor": 8}, attention_factor=0.5)
+        (layer,) = json.loads(self.succeed("inspect", *spec, "--json"))["layers"]
+        self.assertEqual(layer["attention_factor"], 0.5)
+        for shown, wanted in zip(layer["frequencies"], plain(10000, 64), strict=True):
+            self.assertLess(abs(shown / (wanted / 8) - 1), 1e-14)
+        self.assertIn("linear scaling by 8, attention factor 0.5",
+                      self.succeed("inspect", *spec).split("\n")[0])
+
+    def test_the_spec_reads_back_to_the_same_bits(self):
+        for spec in [{"head_dim": 80, "rotary_dim": 66, "rotary_offset": 3, "base": 123456.7,
+                      "attention_factor": 1.1386294361119891, "output_pairing": "adjacent"},
+                     {"head_dim": 6, "frequencies": [0.1, -1 / 3, 0], "clockwise": True}]:
+            first = self.succeed("inspect", *self.put_spec(**spec), "--json")
+            (layer,) = json.loads(first)["layers"]
+            again = self.succeed("inspect", *self.put_spec(**layer["spec"]), "--json")
+            self.assertEqual(again, first)
+            bits = [struct.pack("<d", w) for w in layer["frequencies"]]
+            if "frequencies" in spec:
+                self.assertEqual(bits, [struct.pack("<d", w) for w in spec["frequencies"]])
+
+    def test_the_table_has_wavelengths_and_pairs_that_turn(self):
+        frequencies = plain(500000, 128)
+        rows, after = self.table("--head-dim", "128", "--base", "500000", "--all")
+        self.assertEqual(rows[0], ["pair", "elements", "frequency", "wavelength"])
+        self.assertEqual(len(rows), 1 + 64)
+        for i, (pair, a, b, frequency, wavelength) in enumerate(rows[1:]):
+            self.assertEqual((pair, a, b), (str(i), f"{i},", str(i + 64)))
+            self.assertLess(abs(float(frequency) / frequencies[i] - 1), 1e-5)
+            self.assertLess(abs(float(wavelength) / (2 * math.pi / frequencies[i]) - 1), 1e-5)
+        self.assertEqual(after[1], "fastest pair 0, wavelength 6.28319")
+        self.assertEqual(after[2].split()[:4], ["slowest", "pair", "63,", "wavelength"])
+        self.assertEqual(after[3:], [
+            f"within {length} positions, {turning(frequencies, length)} of 64 pairs complete a turn"
+            for length in (4096, 32768, 131072, 1048576)])
+
+    def test_a_length_of_ones_own_is_counted(self):
+        # A pair of 4 positions a turn; one that just misses 4; none; and one that turns backwards.
+        frequencies = [math.pi / 2, 1.57, 0, -6]
+        spec = self.put_spec(head_dim=8, frequencies=frequencies)
+        for length, turns in (1, 0), (2, 1), (4, 2), (5, 3):
+            rows, after = self.table(*spec, "--length", str(length))
+            self.assertEqual(
+                after[3:], [f"within {length} positions, {turns} of 4 pairs complete a turn"])
+        self.assertEqual(rows[3][3:], ["0", "never", "turns"])
+        self.assertEqual(after[1].split()[:3], ["fastest", "pair", "3,"])
+        self.assertEqual(after[2], "slowest pair 2, wavelength never turns")
+
+    def test_many_pairs_are_sampled_from_the_first_to_the_last(self):
+        for pairs, shown in (1, 1), (9, 9), (10, 9), (512, 9):
+            rows, _ = self.table("--head-dim", str(2 * pairs))
+            self.assertEqual(len(rows), 1 + shown)
+            numbers = [int(row[0]) for row in rows[1:]]
+            self.assertEqual((numbers[0], numbers[-1]), (0, pairs - 1))
+            self.assertEqual(sorted(set(numbers)), numbers)
+
+    def test_the_elements_are_those_that_turn_together(self):
+        # Which elements change where the head has a 1 in one of them, and the tokens stand at 1.
+        for flags in (["--head-dim", "8"], ["--head-dim", "8", "--pairing", "adjacent"],
+                      ["--head-dim", "11", "--rotary-dim", "8", "--rotary-offset", "2"],
+                      ["--head-dim", "8", "--window-parts", "2"],
+                      ["--head-dim", "8", "--window-parts", "2", "--pairing", "adjacent"]):
+            width = int(flags[1])
+            rows, _ = self.table(*flags)
+            for _, first, second, *_ in rows[1:]:
+                first, second = int(first.rstrip(",")), int(second)
+                head = floats([0.0] * width)
+                head[first] = 1.0
+                x = self.put_tensor("x.npy", (1, 1, 1, width), head)
+                self.succeed("rotate", *flags, "--start", "1", "--in", x, "--out", "y.npy")
+                changed = [i for i, value in enumerate(self.get_tensor("y.npy")) if value != 0]
+                self.assertEqual(changed, sorted([first, second]), flags)
+
+    def test_axes_have_a_column(self):
+        rows, _ = self.table(*self.put_spec(
+            head_dim=12, axes={"sections": [2, 1, 3], "order": "blocks"}))
+        self.assertEqual(rows[0][2], "axis")
+        self.assertEqual([row[3] for row in rows[1:]], ["0", "0", "1", "2", "2", "2"])
+
+    def test_what_is_wrong_is_said(self):
+        self.put("bad.json", b'{"head_dim": 8, "theta": 5}')
+        for code, words, arguments in [
+            (2, "say which rope", []),
+            (2, "--length 0 is less than 1", ["--head-dim", "8", "--length", "0"]),
+            (2, "--length 1e3", ["--head-dim", "8", "--length", "1e3"]),
+            (2, "--length: got an empty value", ["--head-dim", "8", "--length", ""]),
+            (2, "--base beside --spec", ["--spec", "bad.json", "--base", "5"]),
+            (1, ["bad.json", "theta"], ["--spec", "bad.json"]),
+            (1, "none.json", ["--spec", "none.json"]),
+        ]:
+            self.refuse(code, words, "inspect", *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
