@@ -10,7 +10,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 .NOTPARALLEL:
 
 SOURCES = $(shell find include src cli tests examples fuzz bench python \
-            -name '*.hpp' -o -name '*.cpp' -o -name '*.h' 2>/dev/null)
+            -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
 .PHONY: help setup build demo test asan tsan cross tidy format format-check clean
 

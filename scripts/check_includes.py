@@ -33,16 +33,17 @@ ROOMS = {
     "check": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "element"),
     "model": ("spec", "formats"),
     "formats": (),
-    "ropewalk": ("spec", "frequencies", "rope", "positions", "angles", "rotate"),
+    # ropewalk.hpp, all of the above; and the C interface, which stands on that.
+    "ropewalk": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "check"),
 }
 FREE = ("error", "tensor", "version", "options", "message", "element")
 
 # Rooms made of several sources: their stem may go on after the room's name (kernels-inl).
-SPLIT = ("kernels",)
+SPLIT = ("kernels", "ropewalk")
 # Rooms without a public header.
 PRIVATE = ("kernels", "overlap", "element", "rows", "given", "operands", "message", "formats")
 # Rooms that use public headers only, of src/ too.
-OUTSIDERS = ("check",)
+OUTSIDERS = ("check", "ropewalk")
 
 # What is neither the project's nor the standard library's -> the rooms that may include it.
 OTHERS = {
@@ -69,6 +70,7 @@ CALLS = (
 )
 
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>, <cstdint>
+STANDARD_C = re.compile(r"(stddef|stdint)\.h$")
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)"|(.*))')
 # Comments, raw strings, strings, characters; digit separators are none of these.
 TOKENS = re.compile(
@@ -88,14 +90,16 @@ def blank(text, strings):
 
 def room_of(path):
     """The room of a file, given by its path from the root, or None."""
-    if path.suffix not in (".hpp", ".cpp"):
+    if path.suffix not in (".hpp", ".cpp", ".h"):
         return None
     top, inner = path.parts[0], path.parts[1:-1]
+    if path.suffix == ".h" and top != "include":
+        return None
     if top == "cli":
         return "cli" if not inner else None
     if top == "src" and inner == ("formats",):
         return "formats"
-    if (top, inner) == ("include", ("ropewalk",)) and path.suffix == ".hpp":
+    if (top, inner) == ("include", ("ropewalk",)) and path.suffix != ".cpp":
         room = path.stem if path.stem not in PRIVATE else None
     elif (top, inner) == ("src", ()):
         room = next((name for name in SPLIT if path.stem.startswith(name + "-")), path.stem)
@@ -155,8 +159,10 @@ class Tree:
             target = Path("include") / angle
             if not (self.root / target).is_file():
                 return f"<{angle}>: no such public header"
+            if path.suffix == ".h" and target.suffix != ".h":
+                return f"<{angle}>: a header for C includes no C++"
             return self.check_use(room, target, angle)
-        if STANDARD.match(angle):
+        if (STANDARD_C if path.suffix == ".h" else STANDARD).match(angle):
             return None
         if not is_public or room == "openmp":
             for pattern, rooms in OTHERS.items():

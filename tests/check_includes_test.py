@@ -57,6 +57,17 @@ class CheckIncludes(unittest.TestCase):
     def test_the_made_up_house_is_in_order(self):
         self.assertEqual(problems(), [])
 
+    def test_a_header_for_c_includes_what_c_has(self):
+        self.assert_allowed("include/ropewalk/version.h", "#include <stddef.h>\n#include <stdint.h>\n")
+        self.assert_refused("include/ropewalk/version.h", "#include <cstdint>\n", 1, "neither")
+        self.assert_refused("include/ropewalk/version.h", "#include <ropewalk/tensor.hpp>\n", 1, "no C++")
+        self.assert_refused("include/ropewalk/rope.hpp", "#include <stdint.h>\n", 1, "neither")
+        self.assert_refused("src/version.h", "", 1, "which room")
+
+    def test_the_c_interface_uses_public_headers_only(self):
+        self.assert_allowed("src/ropewalk-spec.cpp", "#include <ropewalk/check.hpp>\n")
+        self.assert_refused("src/ropewalk.cpp", '#include "kernels.hpp"\n', 1, "public headers only")
+
     def test_a_room_uses_what_its_row_says(self):
         self.assert_allowed("src/rotate.cpp", '#include "kernels.hpp"\n#include "message.hpp"\n')
         self.assert_allowed("src/version.cpp", '#include "kernels.hpp"\n')

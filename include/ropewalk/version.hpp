@@ -4,14 +4,11 @@
 #ifndef ROPEWALK_VERSION_HPP_
 #define ROPEWALK_VERSION_HPP_
 
+#include <ropewalk/version.h>  // ROPEWALK_VERSION_MAJOR, _MINOR, _PATCH
+
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-// The one place where the version stands; CMake reads it from here.
-#define ROPEWALK_VERSION_MAJOR 0
-#define ROPEWALK_VERSION_MINOR 1
-#define ROPEWALK_VERSION_PATCH 0
 
 namespace ropewalk {
 

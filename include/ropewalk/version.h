@@ -1,0 +1,10 @@
+// The one place where the version stands: for C, for C++ and for CMake, which reads it from here.
+
+#ifndef ROPEWALK_VERSION_H_
+#define ROPEWALK_VERSION_H_
+
+#define ROPEWALK_VERSION_MAJOR 0
+#define ROPEWALK_VERSION_MINOR 1
+#define ROPEWALK_VERSION_PATCH 0
+
+#endif  // ROPEWALK_VERSION_H_
