@@ -133,11 +133,12 @@ void Angles::reset(const Spec& spec, std::int64_t batch, std::int64_t tokens, DT
     refuse(ErrorCode::kInvalidArgument, "angles for batch ", batch, " and ", tokens,
            " tokens are larger than the memory");
   }
+  Spec copy = spec;  // what may throw comes first: then the old rows are whole
   // Kernels read whole vectors, so the last row is followed by one.
   const std::size_t size = static_cast<std::size_t>(rows) * stride + kernels::kPadding;
   dtype == DType::kF64 ? doubles_.resize(size) : floats_.resize(size);
   is_double_ = dtype == DType::kF64;
-  spec_ = spec;
+  spec_ = std::move(copy);
   batch_ = batch;
   tokens_ = tokens;
   scale_ = 1;
@@ -216,6 +217,7 @@ void Angles::assign(const Rope& rope, const Positions& positions, const AnglesOp
   if (options.xpos) check_xpos(*options.xpos, positions, batch, rope);
   table_of(options.run);
 
+  token_scales_.reserve(options.token_factors.size());
   reset(rope.spec(), batch, positions.tokens(), options.dtype);
   options.as_seen_in ? fill_as_seen(rope, positions, *options.as_seen_in)
                      : fill(rope, positions, options.run);

@@ -38,8 +38,9 @@ ropewalk_status read_two(void (Angles::*read)(std::span<T>, std::span<T>) const,
                          const ropewalk_angles* angles, T* cos, T* sin, std::int64_t count,
                          ropewalk_error* error) noexcept {
   return guarded(error, [&] {
-    (required(angles, "angles").angles.*read)(array_from(cos, count, "cos"),
-                                              array_from(sin, count, "sin"));
+    const Angles& rows = required(angles, "angles").angles;
+    const std::span<T> cosines = array_from(cos, count, "cos");
+    (rows.*read)(cosines, array_from(sin, count, "sin"));
   });
 }
 
@@ -47,7 +48,8 @@ template <class T>
 ropewalk_status read_complex(const ropewalk_angles* angles, T* values, std::int64_t count,
                              ropewalk_error* error) noexcept {
   return guarded(error, [&] {
-    required(angles, "angles").angles.read_complex(array_from(values, count, "values"));
+    const Angles& rows = required(angles, "angles").angles;
+    rows.read_complex(array_from(values, count, "values"));
   });
 }
 

@@ -6,14 +6,18 @@
 #include <cstdlib>
 #include <new>
 
+#include <ropewalk/ropewalk.h>
+
 #include "elements.hpp"
 
 namespace {
 std::atomic<std::size_t> allocations{0};
+std::atomic<std::size_t> allocations_left{SIZE_MAX};  // then memory is at its end
 
 // Not inlined: the compiler would see malloc's memory reach delete, and warn.
 [[gnu::noinline]] void* counted(std::size_t size, std::size_t alignment) {
   ++allocations;
+  if (allocations_left-- == 0) throw std::bad_alloc();
   void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -98,6 +102,93 @@ TEST(Allocation, copying_a_rope_allocates_nothing) {
   const Rope copy = rope;  // NOLINT: the copy is the point
   EXPECT_EQ(allocations, before);
   EXPECT_EQ(copy.turns().size(), 64u);
+}
+
+TEST(Allocation, the_c_interface_allocates_nothing_while_rotating) {
+  ropewalk_spec spec = ropewalk_spec_default(128);
+  ropewalk_rope* rope = nullptr;
+  ropewalk_angles* angles = nullptr;
+  ropewalk_error error = ROPEWALK_ERROR_INIT;
+  const ropewalk_options options = ROPEWALK_OPTIONS_INIT;
+  const std::int64_t starts[] = {5};
+  const ropewalk_positions positions = ropewalk_positions_starts(starts, 1, 10);
+  ASSERT_EQ(ropewalk_rope_create(&spec, &rope, &error), ROPEWALK_OK);
+  ASSERT_EQ(ropewalk_angles_create(&angles, &error), ROPEWALK_OK);
+  ASSERT_EQ(ropewalk_angles_assign(angles, rope, &positions, nullptr, &error), ROPEWALK_OK);
+  std::vector<float> x(10 * 4 * 128, 1.0F), y(x);
+  const ropewalk_tensor q = ropewalk_tensor_bthd(x.data(), ROPEWALK_F32, 1, 10, 4, 128);
+  const ropewalk_tensor k = ropewalk_tensor_bthd(y.data(), ROPEWALK_F32, 1, 10, 4, 128);
+  const std::size_t before = allocations;
+  EXPECT_EQ(ropewalk_rotate(rope, &q, &k, &positions, &options, &error), ROPEWALK_OK);
+  EXPECT_EQ(ropewalk_backward(rope, &q, nullptr, &positions, nullptr, nullptr), ROPEWALK_OK);
+  EXPECT_EQ(ropewalk_unrotate_into(rope, &q, nullptr, &positions, &k, nullptr, nullptr, &error),
+            ROPEWALK_OK);
+  EXPECT_EQ(ropewalk_rotate_angles(angles, &q, &k, nullptr, &error), ROPEWALK_OK);
+  EXPECT_EQ(ropewalk_rotate_angles_into(angles, &q, nullptr, &k, nullptr, nullptr, &error),
+            ROPEWALK_OK);
+  EXPECT_EQ(ropewalk_rerotate(rope, rope, &k, &positions, &positions, nullptr, &error),
+            ROPEWALK_OK);
+  EXPECT_EQ(ropewalk_angles_assign(angles, rope, &positions, nullptr, &error), ROPEWALK_OK);
+  EXPECT_EQ(allocations, before);
+  ropewalk_angles_destroy(angles);
+  ropewalk_rope_destroy(rope);
+}
+
+// Each allocation fails once, first the first one.
+TEST(Allocation, rows_stay_when_there_is_no_memory_for_others) {
+  const std::vector<std::int64_t> axis_of_pair = {0, 1, 0, 0};
+  const Rope rope(Spec({.head_dim = 8})),
+      other(Spec({.head_dim = 8, .axis_of_pair = axis_of_pair}));
+  const std::vector<double> factors(100, 1.5);
+  const Elements x = random_elements(DType::kF32, 3 * 8, 1);
+  Elements wanted(x);
+  rotate(rope, view(wanted, {1, 3, 1, 8}), Positions::from(7));
+  std::size_t failures = 0;
+  for (bool done = false; !done; ++failures) {
+    Angles angles;
+    angles.assign(rope, Positions::from(7, 3));
+    allocations_left = failures;
+    try {
+      angles.assign(other, Positions::from(0, 100),
+                    {.dtype = DType::kF64, .token_factors = factors});
+      done = true;
+    } catch (const std::bad_alloc&) {
+    }
+    allocations_left = SIZE_MAX;
+    if (done) break;
+    Elements y(x);
+    rotate(angles, view(y, {1, 3, 1, 8}));
+    EXPECT_TRUE(y == wanted) << failures;
+  }
+  EXPECT_GE(failures, 3u);  // rows, factors, axes
+}
+
+// Each allocation fails once, first the first one: nothing is thrown, and nothing is left behind.
+TEST(Allocation, out_of_memory_is_a_status_of_the_c_interface) {
+  ropewalk_spec spec = ropewalk_spec_default(8);
+  const std::int64_t sections[] = {2, 1, 1};
+  spec.sections = sections;
+  spec.section_count = 3;
+  const ropewalk_positions positions = ropewalk_positions_from_tokens(0, 100);
+  ropewalk_error error = ROPEWALK_ERROR_INIT;
+  std::size_t failures = 0;
+  for (bool done = false; !done; ++failures) {
+    ropewalk_rope* rope = nullptr;
+    ropewalk_angles* angles = nullptr;
+    allocations_left = failures;
+    ropewalk_status status = ropewalk_rope_create(&spec, &rope, &error);
+    if (status == ROPEWALK_OK) status = ropewalk_angles_create(&angles, &error);
+    if (status == ROPEWALK_OK) {
+      status = ropewalk_angles_assign(angles, rope, &positions, nullptr, &error);
+    }
+    allocations_left = SIZE_MAX;
+    done = status == ROPEWALK_OK;
+    EXPECT_EQ(status, done ? ROPEWALK_OK : ROPEWALK_OUT_OF_MEMORY) << error.message;
+    EXPECT_STREQ(error.message, done ? "" : "out of memory");
+    ropewalk_angles_destroy(angles);
+    ropewalk_rope_destroy(rope);
+  }
+  EXPECT_GT(failures, 5u);
 }
 
 }  // namespace
