@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that what the documents show is what the tree holds: check_docs.py [ROOT]
 
-README.md, CONTRIBUTING.md and docs/*.md. A fenced block is preceded by one of
+README.md, CONTRIBUTING.md, docs/**/*.md and examples/**/*.md. A fenced block is preceded by one of
 
     <!-- file: examples/first_rotation.cpp -->       it is that file, or
     <!-- file: scripts/demo [rotate] -->             the lines between # [rotate] and # [/rotate], or
@@ -83,7 +83,8 @@ def check_document(root, path):
 def main(arguments):
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     documents = [path for path in (root / "README.md", root / "CONTRIBUTING.md") if path.is_file()]
-    documents += sorted((root / "docs").glob("**/*.md"))
+    for folder in ("docs", "examples"):
+        documents += sorted((root / folder).glob("**/*.md"))
     failed = not documents
     total = 0
     for path in documents:
