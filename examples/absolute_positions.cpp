@@ -94,8 +94,8 @@ std::optional<double> rotary_score(std::int64_t p, std::int64_t s) {
   return dot(q, k);
 }
 
-// What rounding can make of the difference of two rotary scores. An element of an f64 pair is off by
-// at most (2^-50 + |p| 2^-62) hypot(a, b) + half an ulp: with √2 for two elements and |p| < 2^12,
+// What rounding can make of the difference of two rotary scores. An element of an f64 pair is off
+// by at most (2^-50 + |p| 2^-62) hypot(a, b) + half an ulp: with √2 for two elements and |p| < 2^12,
 // ε is as below. Each of two scores has the ε of q and of k, and the rounding of its own sum.
 double rounding() {
   const double epsilon = std::sqrt(2.0) * 0x1p-49 + 0x1p-53;
