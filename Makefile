@@ -1,6 +1,7 @@
 # For people; each target is a few commands that can be typed by hand.
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
 
 # The presets say how ropewalk is compiled. Flags from the caller's environment would change what
 # is tested (-ffast-math, -march); for a build with flags of your own, call cmake.
@@ -12,7 +13,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -32,6 +33,11 @@ demo: setup  ## rotate the q and k of examples/data and compare them with transf
 
 test: build  ## all tests
 	@ctest --preset release --parallel $(JOBS) --output-junit tests.xml
+
+install: setup  ## the libraries and the command line: make install PREFIX=/usr/local
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target ropewalk ropewalk_model ropewalk_cli
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 asan: setup  ## all tests under the address and undefined behaviour sanitizers
 	@JOBS=$(JOBS) scripts/sanitize asan
