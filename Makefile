@@ -10,10 +10,10 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 # Two targets of one call share build/release.
 .NOTPARALLEL:
 
-SOURCES = $(shell find include src cli tests examples fuzz bench python \
+SOURCES = $(shell find include src cli tests examples fuzz bench docs python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test install asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test docs install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -38,6 +38,11 @@ install: setup  ## the libraries and the command line: make install PREFIX=/usr/
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target ropewalk ropewalk_model ropewalk_cli
 	@cmake --install build/release --prefix "$(PREFIX)"
+
+docs: setup  ## measure the figures of docs/*.md again, and write them there
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target document_numbers
+	@scripts/write_docs.py build/release/tests/document_numbers
 
 asan: setup  ## all tests under the address and undefined behaviour sanitizers
 	@JOBS=$(JOBS) scripts/sanitize asan
