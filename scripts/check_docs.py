@@ -5,7 +5,7 @@ README.md, CONTRIBUTING.md, docs/**/*.md and examples/**/*.md. A fenced block is
 
     <!-- file: examples/first_rotation.cpp -->       it is that file, or
     <!-- file: scripts/demo [rotate] -->             the lines between # [rotate] and # [/rotate], or
-    <!-- targets: Makefile -->                       each of its lines is `make TARGET`
+    <!-- targets: Makefile -->                       each of its lines is `make TARGET` (and NAME=VALUE)
 
 but for `text` blocks, which are output. Relative links must lead to files that are there. Prints
 `file:line: message` for each violation and exits 1 if there is one.
@@ -44,7 +44,7 @@ def problem_with_block(root, language, block, source):
     text = path.read_text(encoding="utf-8")
     if kind == "targets":
         for line in block.split("\n"):
-            target = re.fullmatch(r"make ([\w-]+)(\s+#.*)?", line)
+            target = re.fullmatch(r"make ([\w-]+)( [A-Z]+=\S+)*(\s+#.*)?", line)
             if not target or not re.search(rf"^{target[1]}:", text, re.MULTILINE):
                 return f"{name} has no target for `{line}`"
         return None
