@@ -181,7 +181,7 @@ def add_subdirectory():
     leaked = {option for option in options_of(build, "program.cpp")
               if option not in ("-g", f"-I{project}/ropewalk/include") and not option.startswith("-std=")}
     expect(not leaked, f"the project is compiled with {leaked}")
-    run(CMAKE, "--build", build)
+    run(CMAKE, "--build", build, "--parallel", 2)
     for program in ("program", "program_c"):
         run(build / program)
     run(CMAKE, "--install", build)
