@@ -13,7 +13,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench docs python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test docs install asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test docs bench install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -43,6 +43,11 @@ docs: setup  ## measure the figures of docs/*.md again, and write them there
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target document_numbers
 	@scripts/write_docs.py build/release/tests/document_numbers
+
+bench: setup  ## the speed, as a share of what this machine can do
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_cli
+	@build/release/ropewalk bench
 
 asan: setup  ## all tests under the address and undefined behaviour sanitizers
 	@JOBS=$(JOBS) scripts/sanitize asan

@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
                                       ROPEWALK_VERSION_MINOR, ".", ROPEWALK_VERSION_PATCH);
   app.set_version_flag("--version", version, "Print the version and exit");
   app.require_subcommand(0, 1);
-  const Verb verbs[] = {add_rotate(app), add_inspect(app), add_check(app)};
+  const Verb verbs[] = {add_rotate(app), add_inspect(app), add_check(app), add_bench(app)};
   try {
     app.parse(argc, argv);
     for (const Verb& verb : verbs) {

@@ -27,6 +27,7 @@ struct Verb {
   std::function<int()> run;  // returns the exit code
 };
 
+Verb add_bench(CLI::App& app);
 Verb add_check(CLI::App& app);
 Verb add_inspect(CLI::App& app);
 Verb add_rotate(CLI::App& app);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that each room of the house uses only what it may: check_includes.py [ROOT]
 
-Reads the #include lines and the calls of include/, src/ and cli/. Prints `file:line: message` for
+Reads the #include lines and the calls of include/, src/, bench/ and cli/. Prints `file:line: message` for
 each violation and exits 1 if there is one.
 """
 
@@ -44,6 +44,8 @@ SPLIT = ("kernels", "ropewalk")
 PRIVATE = ("kernels", "overlap", "element", "rows", "given", "operands", "message", "formats")
 # Rooms that use public headers only, of src/ too.
 OUTSIDERS = ("check", "ropewalk")
+# Folders that are rooms, and what they use beside public headers and FREE.
+FOLDERS = {"bench": (), "cli": ("formats", "bench")}
 
 # What is neither the project's nor the standard library's -> the rooms that may include it.
 OTHERS = {
@@ -52,13 +54,14 @@ OTHERS = {
     r"(immintrin|cpuid)\.h$": ("kernels",),
     r"nlohmann/": ("model", "formats", "cli"),
     r"CLI/": ("cli",),
-    r"(fcntl|unistd|sys/\w+)\.h$": ("formats", "cli"),
+    r"(fcntl|unistd|sys/\w+)\.h$": ("formats", "bench", "cli"),
 }
 
 # Words that do not occur in the library -> the rooms that are let off, and the reason.
 CALLS = (
     (r"#\s*include\s*<(iostream|stdio\.h|cassert|assert\.h|thread|future)>", (), "is not for the library"),
-    (r"#\s*include\s*<(fstream|filesystem|cstdio)>", ("model", "formats"), "does I/O"),
+    (r"#\s*include\s*<(fstream|filesystem|cstdio)>", ("model", "formats", "bench"), "does I/O"),
+    (r"#\s*include\s*<(chrono|ctime|time\.h)>", ("bench",), "the library does not read the clock"),
     (r"\bstd::(cout|cerr|clog)\b", (), "the library does not print"),
     (r"\b(v?f?printf|f?puts|f?putc|putchar|perror)\s*\(", (), "the library does not print"),
     (r"\b(secure_)?getenv\s*\(", (), "the library does not read the environment"),
@@ -95,8 +98,8 @@ def room_of(path):
     top, inner = path.parts[0], path.parts[1:-1]
     if path.suffix == ".h" and top != "include":
         return None
-    if top == "cli":
-        return "cli" if not inner else None
+    if top in FOLDERS:
+        return top if not inner else None
     if top == "src" and inner == ("formats",):
         return "formats"
     if (top, inner) == ("include", ("ropewalk",)) and path.suffix != ".cpp":
@@ -115,9 +118,9 @@ class Tree:
         self.files = 0
 
     def check(self):
-        for top in ("include", "src", "cli"):
+        for top in ("include", "src", *FOLDERS):
             for path in sorted((self.root / top).rglob("*")):
-                if path.is_file():
+                if path.is_file() and path.name != "CMakeLists.txt":
                     self.check_file(path.relative_to(self.root))
         return self.problems
 
@@ -150,7 +153,7 @@ class Tree:
         if quoted is not None:
             if is_public:
                 return f'"{quoted}": a public header includes <ropewalk/...> and the standard library'
-            bases = (self.root / "src", (self.root / path).parent)
+            bases = (self.root / "src", (self.root / path).parent, self.root)  # "bench/limit.hpp"
             target = next((base / quoted for base in bases if (base / quoted).is_file()), None)
             if target is None:
                 return f'"{quoted}": no such file in src or beside this one'
@@ -178,8 +181,8 @@ class Tree:
         if used == room:
             return None
         is_public = target.parts[0] == "include"
-        if room == "cli":
-            allowed = is_public or used == "formats" or used in FREE
+        if room in FOLDERS:
+            allowed = is_public or used in FOLDERS[room] or used in FREE
         elif room in OUTSIDERS and not is_public and used not in FREE:
             return f"{room} uses public headers only, not {name}"
         else:

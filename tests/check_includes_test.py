@@ -29,6 +29,8 @@ HOUSE = {
     "src/kernels.cpp": '#include "kernels.hpp"\n#include <hwy/foreach_target.h>\n',
     "src/formats/npy.hpp": "#include <fstream>\n#include <ropewalk/tensor.hpp>\n",
     "src/model.cpp": '#include "formats/npy.hpp"\n#include <nlohmann/json.hpp>\n',
+    "bench/limit.hpp": "#include <vector>\n",
+    "bench/limit.cpp": '#include "bench/limit.hpp"\n#include <chrono>\n#include <unistd.h>\n',
     "cli/plan.hpp": "",
     "cli/main.cpp": '#include <CLI/CLI.hpp>\n#include "formats/npy.hpp"\n#include "plan.hpp"\n',
 }
@@ -101,11 +103,23 @@ class CheckIncludes(unittest.TestCase):
         self.assert_allowed("cli/check.cpp", '#include "message.hpp"\n#include "formats/npy.hpp"\n')
         self.assert_refused("cli/rotate.cpp", '#include "kernels.hpp"\n', 1, "cli may not use kernels")
 
+    def test_the_benchmark_uses_public_headers_and_the_clock(self):
+        self.assert_allowed("bench/work.cpp", '#include <ropewalk/rotate.hpp>\n#include "message.hpp"\n')
+        self.assert_allowed("bench/work.cpp", "#include <fstream>\n")
+        self.assert_allowed("cli/bench.cpp", '#include "bench/limit.hpp"\n')
+        self.assert_refused("bench/work.cpp", '#include "kernels.hpp"\n', 1, "bench may not use kernels")
+        self.assert_refused("bench/work.cpp", '#include "formats/npy.hpp"\n', 1, "bench may not use")
+        self.assert_refused("bench/work.cpp", "#include <hwy/highway.h>\n", 1, "bench may not")
+        self.assert_refused("bench/work.cpp", "std::cout << 1;\n", 1, "does not print")
+        self.assert_refused("src/rotate.cpp", '#include "bench/limit.hpp"\n', 1, "may not use bench")
+        self.assert_refused("src/rotate.cpp", "#include <chrono>\n", 1, "does not read the clock")
+
     def test_every_file_has_a_room(self):
         self.assert_refused("src/utils.hpp", "", 1, "which room")
         self.assert_refused("include/ropewalk/kernels.hpp", "", 1, "which room")
         self.assert_refused("src/detail/rope.cpp", "", 1, "which room")
         self.assert_refused("src/notes.txt", "", 1, "which room")
+        self.assert_refused("bench/more/limit.hpp", "", 1, "which room")
 
     def test_includes_name_files_that_are_there(self):
         self.assert_refused("src/rope.cpp", '#include "turns.hpp"\n', 1, "no such file")

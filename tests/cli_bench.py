@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The verb bench: its table, its JSON, what is left out when asked. Never how long anything takes.
+
+    ROPEWALK_CLI=build/release/ropewalk tests/cli_bench.py     or     tests/cli_bench.py build/release/ropewalk
+"""
+
+import json
+import platform
+import unittest
+
+from cli import Files
+
+QUICK = ["bench", "--rounds", "1"]
+DECODE = ["--shape", "1x32x128"]
+KEYS = ["work", "dtype", "pairing", "shape", "layout", "angles", "positions", "threads", "target",
+        "ns", "limit_ns", "fraction"]
+
+
+class Bench(Files):
+    def measure(self, *arguments):
+        """What it prints. On a busy machine a limit may not be believed, which is then all it says."""
+        result = self.run_cli(*QUICK, *arguments)
+        if result.returncode != 0:
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertRegex(result.stderr, r"\Aropewalk: [^\n]+ the limit is measured wrong: [^\n]+\n\Z")
+        return result.stdout
+
+    def rows(self, *arguments):
+        return json.loads(self.measure("--json", *arguments))["rows"]
+
+    def test_json_has_the_shape_of_the_design(self):
+        report = json.loads(self.measure("--json", *DECODE, "--work", "rotate"))
+        self.assertEqual(list(report), ["machine", "rows"])
+        self.assertEqual(list(report["machine"]), ["cpu", "cores", "l1d_bytes", "l2_bytes", "l3_bytes",
+                                                   "os", "compiler", "ropewalk", "date"])
+        self.assertEqual(len(report["rows"]), 4 * 2 * 2)
+        for row in report["rows"]:
+            self.assertEqual(list(row), KEYS)
+            self.assertEqual((row["work"], row["shape"], row["layout"], row["positions"],
+                              row["threads"]), ("rotate", [1, 32, 128], "bthd", "consecutive", 1))
+            self.assertIn(row["dtype"], ("f32", "bf16", "f16", "f64"))
+            self.assertIn(row["pairing"], ("halves", "adjacent"))
+            self.assertIn(row["angles"], ("fresh", "ready"))
+            self.assertIn(row["target"], ("SCALAR", "AVX2", "AVX3", "AVX3_BF16", "NEON"))
+            self.assertTrue(row["ns"] > 0 and row["limit_ns"] > 0)
+            self.assertAlmostEqual(row["fraction"], row["limit_ns"] / row["ns"])
+        self.assertEqual(len({str(sorted(row.items())) for row in report["rows"]}), 16)
+
+    def test_the_table_names_the_machine_and_has_a_line_for_each_row(self):
+        arguments = [*DECODE, "--work", "rotate_out", "--dtype", "f16"]
+        lines = self.measure(*arguments).splitlines()
+        self.assertIn("ropewalk 0.1.0", lines[0])
+        self.assertEqual(lines[1].split(), "work dtype pairing shape layout angles positions target "
+                                           "ns GB/s of limit".split())
+        self.assertEqual([line.split()[:7] for line in lines[2:]],
+                         [["rotate_out", "f16", pairing, "1x32x128", "bthd", angles, "consecutive"]
+                          for pairing in ("halves", "adjacent") for angles in ("fresh", "ready")])
+
+    def test_only_what_is_asked_for_is_measured(self):
+        rows = self.rows("--work", "rotate_qk", "--dtype", "bf16", "--layout", "bhtd")
+        self.assertEqual({(row["work"], row["dtype"], row["layout"]) for row in rows},
+                         {("rotate_qk", "bf16", "bhtd")})
+        rows = self.rows("--work", "angles")
+        self.assertEqual({row["work"] for row in rows}, {"angles"})
+        self.assertEqual({row["dtype"] for row in rows}, {"f32", "f64"})
+        self.assertEqual({row["positions"] for row in rows}, {"consecutive", "random"})
+
+    def test_a_forced_target_is_named_and_one_not_to_be_had_refused(self):
+        rows = self.rows(*DECODE, "--dtype", "f64", "--target",
+                         "NEON" if platform.machine() == "aarch64" else "SCALAR")
+        self.assertEqual(len({row["target"] for row in rows} & {"NEON", "SCALAR"}), 1)
+        other = "SCALAR" if platform.machine() == "aarch64" else "NEON"
+        self.refuse(1, f"--target {other} is not to be had", *QUICK, "--target", other)
+
+    def test_wrong_usage_is_refused_with_code_2(self):
+        for words, arguments in [
+            ("--work turn: want rotate, rotate_qk, rotate_out or angles", ["--work", "turn"]),
+            ("--dtype f8: want f32, bf16, f16 or f64", ["--dtype", "f8"]),
+            ("--layout thd: want bthd or bhtd", ["--layout", "thd"]),
+            ("--target SSE2: want SCALAR, AVX2, AVX3, AVX3_BF16 or NEON", ["--target", "SSE2"]),
+            ("--target best: want SCALAR", ["--target", "best"]),
+            ("--shape 1x32: want TOKENSxHEADSxHEAD_DIM", ["--shape", "1x32"]),
+            ("--shape 1x32x128x: want TOKENSxHEADSxHEAD_DIM", ["--shape", "1x32x128x"]),
+            ("--shape x32x128: want TOKENSxHEADSxHEAD_DIM", ["--shape", "x32x128"]),
+            ("--shape 1 x32x128: want TOKENSxHEADSxHEAD_DIM", ["--shape", "1 x32x128"]),
+            ("--rounds 0: want 1 to", ["--rounds", "0"]),
+            ("--rounds ten", ["--rounds", "ten"]),
+            ("--work: got an empty value", ["--work", ""]),
+            ("leave nothing to measure", ["--work", "angles", "--dtype", "bf16"]),
+            ("leave nothing to measure", ["--shape", "2x2x2"]),
+            ("see ropewalk bench --help", ["--nonsense"]),
+        ]:
+            self.refuse(2, words, "bench", *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
