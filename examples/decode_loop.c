@@ -1,11 +1,12 @@
 // An engine's decode loop: one token a step, several layers, grouped-query attention, a contiguous
-// cache of keys per layer. The rows of cos and sin are made once a step; each layer rotates q in place
-// and writes the rotated k straight into its cache.
+// cache of keys per layer. The rows of cos and sin are made once a step; each layer rotates q in
+// place and writes the rotated k straight into its cache.
 //
 //   cache of a layer   [position, head, element]   | k of token 0 | k of token 1 | ... | free ...
 //                                                                                ^ this step's k
 //
-// The scores of the last step are compared with the formula, which knows differences of positions only.
+// The scores of the last step are compared with the formula, which knows differences of positions
+// only.
 
 #include <math.h>
 #include <ropewalk/ropewalk.h>

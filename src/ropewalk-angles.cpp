@@ -60,7 +60,10 @@ using namespace ropewalk::c;  // NOLINT(google-build-using-namespace): the funct
 
 ropewalk_status ropewalk_angles_create(ropewalk_angles** angles, ropewalk_error* error) {
   if (angles != nullptr) *angles = nullptr;
-  return guarded(error, [&] { required(angles, "angles") = new ropewalk_angles; });
+  return guarded(error, [&] {
+    ropewalk_angles*& made = required(angles, "angles");  // before anything is made
+    made = new ropewalk_angles;
+  });
 }
 
 void ropewalk_angles_destroy(ropewalk_angles* angles) { delete angles; }

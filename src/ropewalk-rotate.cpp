@@ -9,8 +9,8 @@ using Q = const TensorView&;
 using In = const ConstTensorView&;
 using Out = const TensorView&;
 
-// The forms of q and k in C++. Without k, it is a tensor of no heads: the same bits, and messages that
-// name the argument as ropewalk.h does.
+// The forms of q and k in C++. Without k, it is a tensor of no heads: the same bits, and messages
+// that name the argument as ropewalk.h does.
 using InPlace = void (*)(const Rope&, Q, Q, const Positions&, const Options&);
 using Outputs = void (*)(const Rope&, In, In, const Positions&, Out, Out, const Options&);
 using AnglesInPlace = void (*)(const Angles&, Q, Q, const Options&);

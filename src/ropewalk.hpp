@@ -94,8 +94,8 @@ std::span<T> array_from(T* data, std::int64_t count, std::string_view who) {
 // Of each struct, what stands for fields that the caller's is too small to have; how many bytes it
 // has at least, with the fields that are required; and how it is made.
 //
-// A new field is added at the end, has 0 for its default, and begins at what sizeof was before: never
-// in its padding, which may hold anything.
+// A new field is added at the end, has 0 for its default, and begins at what sizeof was before:
+// never in its padding, which may hold anything.
 template <class Struct>
 struct Known;
 

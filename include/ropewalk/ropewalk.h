@@ -11,27 +11,29 @@
 // The mathematics and the promises (accuracy, the same bits however tokens are split or lie in
 // memory) are those of rotate.hpp.
 //
-// Status. A function that can fail returns a ropewalk_status, takes an optional ropewalk_error last,
-// and has changed nothing when it returns something else than ROPEWALK_OK: all checks come before
-// the first byte is written. The message names the argument, what was given and what is allowed. A
-// required pointer that is NULL is ROPEWALK_INVALID_ARGUMENT. Nothing is printed, the process is never
-// ended, no exception leaves, and rotating allocates nothing unless it fails.
+// Status. A function that can fail returns a ropewalk_status and takes an optional ropewalk_error
+// last. All checks come before the first byte is written: what is refused has changed nothing. The
+// message names the argument, what was given and what is allowed. A required pointer that is NULL
+// is ROPEWALK_INVALID_ARGUMENT. Nothing is printed, the process is never ended, no exception
+// leaves, and rotating allocates nothing unless it is refused.
 //
-// Structs begin with their size, so that they can grow. Make one by its _INIT macro or its function,
+// Structs begin with their size, so that they can grow. Make one by its _INIT macro or its
+// function,
 // never by hand: a size of 0 is refused. A caller compiled against an older header passes a smaller
 // struct, and gets the defaults for what it lacks; one compiled against a newer header is served as
-// long as what is unknown here is zero, and refused otherwise: fields that are added later have 0 for
-// their default. Of a struct that the library fills in, no byte beyond its size is written.
+// long as what is unknown here is zero, and refused otherwise: fields that are added later have 0
+// for their default. Of a struct that the library fills in, no byte beyond its size is written.
 //
-// Numbers that need not be given hold ROPEWALK_NOT_GIVEN, pointers NULL. Sizes, counts and strides are
-// in elements, not in bytes. Enums are 32 bits wide; a value that is none of theirs is refused.
+// Numbers that need not be given hold ROPEWALK_NOT_GIVEN, pointers NULL. Sizes, counts and strides
+// are in elements, not in bytes. Enums are 32 bits wide; a value that is none of theirs is refused.
 //
 // Threads. A rope never changes: any number of threads may use it. Angles may be used by any number
 // of threads while none assigns them. Everything else is the caller's, and read (an error: written)
 // during the call only.
 //
-// Stable: what is marked ROPEWALK_API keeps its name and meaning within a major version (from 1.0 on;
-// before it, within a minor one). What is marked ROPEWALK_EXPERIMENTAL may change in any release.
+// Stable: what is marked ROPEWALK_API keeps its name and meaning within a major version (from 1.0
+// on; before it, within a minor one). What is marked ROPEWALK_EXPERIMENTAL may change in any
+// release.
 
 #ifndef ROPEWALK_ROPEWALK_H_
 #define ROPEWALK_ROPEWALK_H_
@@ -80,7 +82,8 @@ typedef enum ropewalk_status ROPEWALK_INT32 {
   ROPEWALK_BAD_FORMAT = 5,        // a text that is not what it should be; by no function here
   ROPEWALK_IO = 6,                // the operating system said no; by no function here
   ROPEWALK_OUT_OF_MEMORY = 7,
-  ROPEWALK_INTERNAL = 8,  // an error of the library, or an exception from the caller's `run`
+  ROPEWALK_INTERNAL = 8,  // an error of the library, or an exception of the caller's `run`: outputs
+                          // may be half written
 } ropewalk_status;
 #ifndef __cplusplus
 _Static_assert(sizeof(ropewalk_status) == sizeof(int32_t), "ropewalk is not for -fshort-enums");
@@ -126,7 +129,7 @@ typedef enum ropewalk_axes_order ROPEWALK_INT32 {
   ROPEWALK_CYCLE = 1,       // r = i mod A; r if r > 0 and i < A sections[r], else 0
   ROPEWALK_GGML_CYCLE = 2,  // r = i mod 3; r if i < 3 sections[r], else 3
   ROPEWALK_ERNIE = 3,       // below h + w, 1 if i is even and 2 if odd; else 0
-  ROPEWALK_ROUND_ROBIN = 4, // a = i mod A, and on to the next while an axis already has its sections
+  ROPEWALK_ROUND_ROBIN = 4, // a = i mod A, and on to the next while an axis has all its sections
 } ropewalk_axes_order;
 
 // The fields of SpecFields in spec.hpp. Arrays are copied by what the spec is given to.
@@ -214,7 +217,8 @@ typedef enum ropewalk_dtype ROPEWALK_INT32 {
   ROPEWALK_F64 = 3,   // IEEE binary64; rotated in double throughout
 } ropewalk_dtype;
 
-// The dimensions always stand in the order batch, tokens, heads, head_dim; how they lie in memory is
+// The dimensions always stand in the order batch, tokens, heads, head_dim; how they lie in memory
+// is
 // said by the strides alone: a slice of a fused row of q, k and v has that row as stride of tokens.
 // head_dim is the rope's head_dim, or its rotary_dim: then the tensor is the window itself.
 typedef struct ropewalk_tensor {
@@ -310,8 +314,8 @@ static inline ropewalk_positions ropewalk_positions_starts(
   return positions;
 }
 
-// Token t of sequence b has on each axis the position ids[(axis * batch + b) * tokens + t]. Real ones
-// are finite and |p| < 2^63; one that is an integer gives the same bits as that integer.
+// Token t of sequence b has on each axis the position ids[(axis * batch + b) * tokens + t]. Real
+// ones are finite and |p| < 2^63; one that is an integer gives the same bits as that integer.
 //
 // kind:  what ids points to, where only the program that runs knows
 // ids:   [axes, batch, tokens], dense, aligned; may be NULL when there are no tokens
@@ -407,11 +411,12 @@ typedef enum ropewalk_target ROPEWALK_INT32 {
 // capacity: negative is as 0
 ROPEWALK_API int64_t ropewalk_compiled_targets(ropewalk_target* targets, int64_t capacity);
 
-// Returns 1 if this build has the target and this CPU can run it, else 0; 1 for ROPEWALK_TARGET_BEST.
+// Returns 1 if this build has the target and this CPU can run it, else 0; 1 for
+// ROPEWALK_TARGET_BEST.
 ROPEWALK_API int32_t ropewalk_is_supported(ropewalk_target target);
 
-// The caller's threads. run calls task(work, i) once for each i = 0 .. count - 1, in any order, on any
-// threads, and returns when all are done. Tasks call nothing of the caller's and never fail.
+// The caller's threads. run calls task(work, i) once for each i = 0 .. count - 1, in any order, on
+// any threads, and returns when all are done. Tasks call nothing of the caller's and never fail.
 typedef struct ropewalk_parallel_for {
   void (*run)(void* pool, int64_t count, void (*task)(void* work, int64_t i), void* work);
   void* pool;       // handed to run
@@ -473,14 +478,15 @@ typedef struct ropewalk_angles_options {
 //
 // angles:    required
 // rope:      required; may be destroyed afterwards
-// positions: required; must say how many tokens there are: all but _from and _starts without tokens do
+// positions: required; must say how many tokens there are, as all do but _from
 // options:   NULL: the defaults
 // error:     optional
 ROPEWALK_API ropewalk_status ropewalk_angles_assign(
     ropewalk_angles* angles, const ropewalk_rope* rope, const ropewalk_positions* positions,
     const ropewalk_angles_options* options, ropewalk_error* error);
 
-// cos and sin that someone else computed: dense, aligned; they need not lie on the unit circle. width
+// cos and sin that someone else computed: dense, aligned; they need not lie on the unit circle.
+// width
 // is the number of pairs, or rotary_dim with every value twice: [c0 c1 .. c0 c1 ..] or
 // [c0 c0 c1 c1 ..].
 typedef struct ropewalk_given_rows {
@@ -527,7 +533,8 @@ ROPEWALK_API ropewalk_status ropewalk_angles_shape(
     const ropewalk_angles* angles, int64_t* batch, int64_t* tokens, int64_t* pairs,
     ropewalk_dtype* dtype, ropewalk_error* error);
 
-// Read what rotating multiplies by, all factors included, for kernels of one's own. Row b * tokens + t:
+// Read what rotating multiplies by, all factors included, for kernels of one's own. Of row
+// b * tokens + t:
 //
 //   compact      cos, sin [rows, pairs]
 //   duplicated   cos, sin [rows, rotary_dim], as the elements of a head are paired
@@ -559,13 +566,14 @@ ROPEWALK_API ropewalk_status ropewalk_angles_read_complex_f64(
 //
 //   R(φ) (a, b) = (a cos φ - b sin φ, a sin φ + b cos φ)     φ = position x ω_i (-φ if clockwise)
 //
-// rotate reads pairs as `pairing` and writes them as `output_pairing`; unrotate and backward the other
-// way; rerotate reads the old rope's `output_pairing` and writes the new one's.
+// rotate reads pairs as `pairing` and writes them as `output_pairing`; unrotate and backward the
+// other way; rerotate reads the old rope's `output_pairing` and writes the new one's.
 //
 // q and k have the same batch and tokens; heads, strides and dtype are each tensor's own.
 //
-// Aliasing: an output may be its own input (equal data, shape and strides). Apart from that, no output
-// may overlap another tensor, positions or angles, nor itself. Two tensors with the same strides are
+// Aliasing: an output may be its own input (equal data, shape and strides). Apart from that, no
+// output may overlap another tensor, positions or angles, nor itself. Two tensors with the same
+// strides are
 // compared element for element: q and k inside one fused row are fine. Others are refused
 // (ROPEWALK_OVERLAP) as soon as their byte ranges meet.
 
@@ -610,8 +618,9 @@ ROPEWALK_API ropewalk_status ropewalk_backward_into(
     const ropewalk_positions* positions, const ropewalk_tensor* out_q,
     const ropewalk_tensor* out_k, const ropewalk_options* options, ropewalk_error* error);
 
-// By ready angles, in place: the same bits as by the rope and positions that they were assigned from.
-// unrotate is refused (ROPEWALK_UNSUPPORTED) for given rows, for xPos and for angles as a checkpoint
+// By ready angles, in place: the same bits as by the rope and positions that they were assigned
+// from. unrotate is refused (ROPEWALK_UNSUPPORTED) for given rows, for xPos and for angles as a
+// checkpoint
 // saw them: what undoes those is no rotation.
 //
 // angles:  required; of as many tokens as q; rows of double for f64, of float for the other types
@@ -661,7 +670,7 @@ ROPEWALK_API ropewalk_status ropewalk_rerotate_into(
     const ropewalk_positions* from, const ropewalk_positions* to, const ropewalk_tensor* out,
     const ropewalk_options* options, ropewalk_error* error);
 
-// ---- Names, as in the command line and in messages. Never NULL; "unknown" for a value that is none ----
+// ---- Names, as in messages. Never NULL; "unknown" for a value that is none ----
 
 ROPEWALK_API const char* ropewalk_status_name(ropewalk_status status);  // "ok", "invalid argument"
 ROPEWALK_API const char* ropewalk_pairing_name(ropewalk_pairing pairing);      // "halves"
@@ -698,7 +707,8 @@ typedef struct ropewalk_check_row {
   double bound;       // of that value; the bounds are listed in check.hpp
 } ropewalk_check_row;
 
-// Measures the properties of a rotation on random q and k. ROPEWALK_OK says that they were measured.
+// Measures the properties of a rotation on random q and k. ROPEWALK_OK says that they were
+// measured.
 //
 // rope:    required
 // options: NULL: the defaults

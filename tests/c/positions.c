@@ -1,4 +1,5 @@
-// Each form of positions: a head of one pair that turns by 1 radian per position shows where it stood.
+// Each form of positions: a head of one pair that turns by 1 radian per position shows where it
+// stood.
 
 #include "test.h"
 

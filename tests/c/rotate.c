@@ -24,7 +24,8 @@ static const ropewalk_dtype kDTypes[] = {ROPEWALK_F32, ROPEWALK_BF16, ROPEWALK_F
 
 typedef enum { kRotate, kUnrotate, kBackward } operation;
 
-// q is [batch, tokens, heads, head_dim], k is [batch, heads, tokens, head_dim]; what is rotated lies
+// q is [batch, tokens, heads, head_dim], k is [batch, heads, tokens, head_dim]; what is rotated
+// lies
 // between copies of nothing else: buffers are as large as their tensors.
 typedef struct {
   ropewalk_dtype dtype;
@@ -175,7 +176,8 @@ static void one_pairing_is_written_as_the_other(void) {
   check_forms(ROPEWALK_ADJACENT, ROPEWALK_HALVES);
 }
 
-// Keys that were rotated elsewhere: what they become is by the distance and the ratio of the factors.
+// Keys that were rotated elsewhere: what they become is by the distance and the ratio of the
+// factors.
 static void rerotate_turns_by_the_distance(void) {
   ropewalk_error error = ROPEWALK_ERROR_INIT;
   ropewalk_spec spec = ropewalk_spec_default(kHeadDim);

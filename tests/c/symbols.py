@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that the C interface is what symbols.txt lists: symbols.py NM LIBRARY...
 
-Each library, static or shared, exports these names for C and no others; ropewalk.h declares them, as
-stable or as experimental; and each is called by a test in C. Prints what differs, and exits 1.
+Each library, static or shared, exports these names for C and no others; ropewalk.h declares them,
+as stable or as experimental; and each is called by a test in C. Prints what differs, and exits 1.
 """
 
 import re
