@@ -178,7 +178,7 @@ def add_subdirectory():
     expect(not {"-O3", "-DNDEBUG"} & options_of(build, "program.cpp"), "ropewalk's build type leaks")
 
     # To the end in a build without optimisation: it is soon compiled, and a build that users make.
-    configure(project, build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_INSTALL_PREFIX=" + str(WORK / "nothing"), *compiles)
+    configure(project, build, "-DCMAKE_BUILD_TYPE=Debug", *compiles)
     expect("-g" in options_of(build, "rotate.cpp"), "the project's build type does not reach ropewalk")
     expect("-O3" not in options_of(build, "rotate.cpp"), "the project's build type does not reach ropewalk")
     leaked = {option for option in options_of(build, "program.cpp")
@@ -187,8 +187,15 @@ def add_subdirectory():
     run(CMAKE, "--build", build, "--parallel", 2)
     for program in ("program", "program_c"):
         run(build / program)
-    run(CMAKE, "--install", build)
-    expect(not list(WORK.glob("nothing/**/*ropewalk*")), "the project installs ropewalk")
+
+    # Installed with the project where the project says so, and only then.
+    prefix = WORK / "inside"
+    shutil.rmtree(prefix, ignore_errors=True)
+    run(CMAKE, "--install", build, "--prefix", prefix)
+    expect(not list(prefix.rglob("*ropewalk*")), "the project installs ropewalk unasked")
+    run(CMAKE, "-DROPEWALK_INSTALL=ON", build)
+    run(CMAKE, "--install", build, "--prefix", prefix)
+    check_files(prefix, [SOURCE, build])
 
 
 def by_pkg_config(way, copy):
