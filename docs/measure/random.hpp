@@ -23,9 +23,9 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  std::vector<float> normals(std::size_t count, double mean = 0) {
+  std::vector<float> normals(std::size_t count) {
     std::vector<float> values(count);
-    for (float& value : values) value = static_cast<float>(mean + normal());
+    for (float& value : values) value = static_cast<float>(normal());
     return values;
   }
 

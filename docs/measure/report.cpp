@@ -22,7 +22,9 @@ void cell(std::string_view table, std::string_view row, std::string_view column,
 std::string fixed(double value, int digits) {
   std::array<char, 400> text;
   std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
+  std::string result = text.data();
+  if (result[0] == '-' && result.find_first_not_of("-0.") == std::string::npos) result.erase(0, 1);
+  return result;
 }
 
 std::string short_form(double value) {

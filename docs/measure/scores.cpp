@@ -87,12 +87,14 @@ struct Sampled {
   double mean, deviation;
 };
 
-// Scores / head_dim of many independent q at a position and k at 0.
-Sampled sampled(double mean_of_elements, double distance) {
+// Scores / head_dim of many independent q at a position and k at 0. The same heads for every distance.
+Sampled sampled(float mean_of_elements, double distance) {
   constexpr std::size_t kHeads = 4096;
-  Random random(4);
-  Head q = random.normals(kHeads * kDim, mean_of_elements);
-  const Head k = random.normals(kHeads * kDim, mean_of_elements);
+  static const Head kHeadsOfQ = Random(4).normals(kHeads * kDim);
+  static const Head kHeadsOfK = Random(5).normals(kHeads * kDim);
+  Head q = kHeadsOfQ, k = kHeadsOfK;
+  for (float& element : q) element += mean_of_elements;
+  for (float& element : k) element += mean_of_elements;
   rotate_all(q, static_cast<std::int64_t>(distance));
   double sum = 0, squares = 0;
   for (std::size_t h = 0; h < kHeads; ++h) {
@@ -107,7 +109,7 @@ Sampled sampled(double mean_of_elements, double distance) {
 // A k that was turned by 1000 positions beforehand: a q that stands 1000 positions later meets the very
 // same vector.
 double looks_back(double distance) {
-  Random random(5);
+  Random random(6);
   Head q = random.normals(kDim), k = q;
   rotate_all(k, 1000);
   rotate_all(q, static_cast<std::int64_t>(distance));
