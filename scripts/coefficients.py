@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The polynomials of the angle kernel (src/kernels-inl.hpp), by Remez exchange in 60 digits.
+"""The polynomials of the angle kernel (src/kernels-angles-inl.hpp), by Remez exchange in 60 digits.
 
 With x in quarter turns, |x| <= 1/2, and z = x^2:
 
