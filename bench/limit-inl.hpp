@@ -1,5 +1,5 @@
-// The loops of the limit over vectors of ROPEWALK_LIMIT_BITS bits. Included by limit_128.cpp,
-// limit_256.cpp and limit_512.cpp, each compiled at -O3 for CPUs that have such vectors.
+// The loops of the limit over vectors of kLanes floats. Included by limit_128.cpp, limit_256.cpp and
+// limit_512.cpp, each compiled at -O3 for CPUs that have such vectors.
 //
 // In the compiler's own vectors and not in Highway's, so that what the kernels are held against
 // shares nothing with them. A file per width and not __attribute__((target)): g++ splits vectors that
@@ -15,7 +15,6 @@
 namespace ropewalk::bench {
 namespace {
 
-constexpr std::size_t kLanes = ROPEWALK_LIMIT_BITS / 32;
 using Vector = float __attribute__((vector_size(kLanes * sizeof(float))));
 
 inline Vector load(const float* from) {
@@ -25,7 +24,7 @@ inline Vector load(const float* from) {
 }
 inline void store(Vector vector, float* to) { __builtin_memcpy(to, &vector, sizeof(vector)); }
 
-// kVectors are read before the first is written, so that in place no load waits for a store.
+// x and out may be the same: of a step, all is read before the first is written.
 template <std::size_t kVectors>
 void scale_to(const float* x, float* out, std::size_t count, float factor) {
   constexpr std::size_t kStep = kVectors * kLanes;
@@ -66,15 +65,14 @@ void write_plain(float* out, std::size_t count, float value) {
   for (std::size_t i = 0; i < count; ++i) out[i] = value;
 }
 
-}  // namespace
-
 // One vector a step is no better than what the compiler makes of the plain loop: up to four times
 // slower than the others, in cache.
-const LimitLoops ROPEWALK_LIMIT_LOOPS[kLoopsPerWidth] = {
-    {ROPEWALK_LIMIT_NAME " plain", scale_plain, scale_to_plain, write_plain},
-    {ROPEWALK_LIMIT_NAME " x2", scale<2>, scale_to<2>, write<2>},
-    {ROPEWALK_LIMIT_NAME " x4", scale<4>, scale_to<4>, write<4>},
-    {ROPEWALK_LIMIT_NAME " x8", scale<8>, scale_to<8>, write<8>},
+constexpr LimitLoops kLoops[kLoopsPerWidth] = {
+    {ROPEWALK_LIMIT_WIDTH " plain", scale_plain, scale_to_plain, write_plain},
+    {ROPEWALK_LIMIT_WIDTH " x2", scale<2>, scale_to<2>, write<2>},
+    {ROPEWALK_LIMIT_WIDTH " x4", scale<4>, scale_to<4>, write<4>},
+    {ROPEWALK_LIMIT_WIDTH " x8", scale<8>, scale_to<8>, write<8>},
 };
 
+}  // namespace
 }  // namespace ropewalk::bench

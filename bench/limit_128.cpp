@@ -1,6 +1,16 @@
 // Vectors of 128 bits.
 
-#define ROPEWALK_LIMIT_BITS 128
-#define ROPEWALK_LIMIT_NAME "128-bit"
-#define ROPEWALK_LIMIT_LOOPS kLoops128
+#include <cstddef>
+
+namespace ropewalk::bench {
+namespace {
+constexpr std::size_t kLanes = 4;
+}
+}  // namespace ropewalk::bench
+
+#define ROPEWALK_LIMIT_WIDTH "128-bit"
 #include "bench/limit-inl.hpp"
+
+namespace ropewalk::bench {
+const LimitLoops* const kLoops128 = kLoops;
+}

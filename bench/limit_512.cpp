@@ -1,6 +1,16 @@
 // Vectors of 512 bits; compiled for AVX-512 F.
 
-#define ROPEWALK_LIMIT_BITS 512
-#define ROPEWALK_LIMIT_NAME "512-bit"
-#define ROPEWALK_LIMIT_LOOPS kLoops512
+#include <cstddef>
+
+namespace ropewalk::bench {
+namespace {
+constexpr std::size_t kLanes = 16;
+}
+}  // namespace ropewalk::bench
+
+#define ROPEWALK_LIMIT_WIDTH "512-bit"
 #include "bench/limit-inl.hpp"
+
+namespace ropewalk::bench {
+const LimitLoops* const kLoops512 = kLoops;
+}

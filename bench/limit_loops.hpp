@@ -20,10 +20,10 @@ struct LimitLoops {
 
 inline constexpr std::size_t kLoopsPerWidth = 4;
 
-// Run only what the CPU has. Those of 256 and 512 bits are of x86-64.
-extern const LimitLoops kLoops128[kLoopsPerWidth];
-extern const LimitLoops kLoops256[kLoopsPerWidth];
-extern const LimitLoops kLoops512[kLoopsPerWidth];
+// kLoopsPerWidth each. Run only what the CPU has. Those of 256 and 512 bits are of x86-64.
+extern const LimitLoops* const kLoops128;
+extern const LimitLoops* const kLoops256;
+extern const LimitLoops* const kLoops512;
 
 }  // namespace ropewalk::bench
 

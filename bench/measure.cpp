@@ -1,7 +1,7 @@
 #include "bench/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 namespace ropewalk::bench {
 namespace {
@@ -25,11 +25,13 @@ double turn(const Contender& contender, std::int64_t& calls, const MeasureOption
 
 }  // namespace
 
-Clock steady_clock() {
+Clock thread_clock() {
   return [] {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    std::timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    constexpr std::uint64_t kPerSecond = 1'000'000'000;
+    return static_cast<std::uint64_t>(now.tv_sec) * kPerSecond +
+           static_cast<std::uint64_t>(now.tv_nsec);
   };
 }
 

@@ -14,7 +14,11 @@ namespace ropewalk::bench {
 
 // Nanoseconds from some moment on, never going back. A test gives one of its own.
 using Clock = std::function<std::uint64_t()>;
-Clock steady_clock();
+
+// How long the calling thread has run. Work on one thread takes as long by this clock as by that on
+// the wall, but for the time in which another process had its core: with five processes on two cores,
+// batches of a millisecond and more were timed up to 20 times too long by the other.
+Clock thread_clock();
 
 struct Contender {
   // Puts its data into the memory that the contenders share; not timed.

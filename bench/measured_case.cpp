@@ -194,6 +194,7 @@ std::string MeasuredCase::check() {
 std::vector<Row> MeasuredCase::measure(const MeasureOptions& options, const Clock& clock) {
   const bool reads = what_.work != Work::kAngles;
   std::vector<Contender> contenders;
+  contenders.reserve(subjects_.size() + loops_.size());
   for (Subject& subject : subjects_) {
     contenders.push_back({[=, this] {
                             if (reads) refill(values_);
@@ -214,6 +215,7 @@ std::vector<Row> MeasuredCase::measure(const MeasureOptions& options, const Cloc
   const auto first_limit = ns.begin() + static_cast<std::ptrdiff_t>(subjects_.size());
   const double limit_ns = *std::min_element(first_limit, ns.end());
   std::vector<Row> rows;
+  rows.reserve(subjects_.size());
   for (std::size_t i = 0; i < subjects_.size(); ++i) {
     rows.push_back(subjects_[i].row);
     rows.back().times = {ns[i], limit_ns};

@@ -53,9 +53,9 @@ BenchVerb::BenchVerb(CLI::App& verb) {
   verb.add_flag("--json", json, "Print JSON");
   verb.footer(
       "Times are held against the limit: the fastest of some loops that read, scale and write the\n"
-      "same bytes, in the same run (for angles, that write them). All takes about a minute, on "
-      "one\n"
-      "thread. GB/s are the bytes read and written.\n"
+      "same bytes, in the same run (for angles, that write them). They are of the one thread that\n"
+      "runs, so other processes count little. GB/s are the bytes read and written. All rows take\n"
+      "about a minute.\n"
       "Exit codes: 0 done, 1 a result is wrong or a limit not to be believed, 2 wrong usage.");
 }
 
@@ -187,10 +187,20 @@ std::vector<bench::Row> rows_of(const bench::Case& what, Target target,
   };
   std::vector<bench::Row> rows;
   const bool plausible = bench::measure_until_plausible(
-      [&] { rows = measured.measure(options, bench::steady_clock()); },
+      [&] { rows = measured.measure(options, bench::thread_clock()); },
       [&] { return std::any_of(rows.begin(), rows.end(), is_beaten); });
   if (!plausible) std::copy_if(rows.begin(), rows.end(), std::back_inserter(beaten), is_beaten);
   return rows;
+}
+
+std::string disbelief(const std::vector<bench::Row>& beaten) {
+  char fraction[32];
+  std::snprintf(fraction, sizeof(fraction), "%.2f", beaten.front().fraction());
+  const std::string more = beaten.size() > 1 ? message(" and ", beaten.size() - 1, " more") : "";
+  return message(
+      label(beaten.front()), more, ": ", fraction, " of the limit, time and again; in ",
+      "cache nothing can be faster, so the limit is measured wrong: run it again when the ",
+      "machine does nothing else");
 }
 
 int run(const BenchVerb& options) {
@@ -203,7 +213,7 @@ int run(const BenchVerb& options) {
                 message("--target ", options.target, " is not to be had on this machine; leave it ",
                         "out for the best that is"));
   }
-  if (!options.json) std::cout << header_line(machine) << '\n' << kTableHead << std::endl;
+  if (!options.json) std::cout << header_line(machine) << '\n' << kTableHead << '\n';
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   std::vector<bench::Row> beaten;
   for (const bench::Case& what : cases) {
@@ -211,7 +221,7 @@ int run(const BenchVerb& options) {
       if (options.json) {
         list.push_back(json_of(row));
       } else {
-        std::cout << table_line(row) << std::endl;  // as it comes: the whole takes a minute
+        std::cout << table_line(row) << '\n' << std::flush;  // the whole takes a minute
       }
     }
   }
@@ -220,11 +230,8 @@ int run(const BenchVerb& options) {
                                            {"rows", std::move(list)}};
     std::cout << report.dump() << '\n';
   }
-  if (beaten.empty()) return 0;
-  throw std::runtime_error(message(
-      label(beaten.front()), beaten.size() > 1 ? message(" and ", beaten.size() - 1, " more") : "",
-      ": ", beaten.front().fraction(), " of the limit, again and again; nothing can be faster, so ",
-      "the limit is measured wrong: run it again on a machine that does nothing else"));
+  if (!beaten.empty()) throw std::runtime_error(disbelief(beaten));
+  return 0;
 }
 
 }  // namespace

@@ -51,10 +51,17 @@ int main() {
   // [/views]
 
   // [rotate]
-  rw::rotate(rope, q, k, rw::Positions::from(1000));  // tokens at 1000, 1001, 1002
+  rw::rotate(rope, q, k, rw::Positions::from(1000));  // in place: tokens at 1000, 1001, 1002
+
+  const std::vector<float> ones(3 * 4 * 128,
+                                1.0F);  // to another place, from memory that is only read
+  rw::rotate(rope, rw::ConstTensorView::bthd(ones.data(), {1, 3, 4, 128}),
+             rw::Positions::from(1000), rw::TensorView::bthd(x_data.data(), {1, 3, 4, 128}));
   // [/rotate]
   expect("q, token 2", q_data[2 * kHeads * kHeadDim], at(1002));
   expect("k, token 2", k_data[2 * kHeadDim], at(1002));
+  expect("to another place, token 2", x_data[2 * kHeads * kHeadDim], at(1002));
+  x_data = ones;
 
   // [positions]
   const std::vector<std::int64_t> starts = {1000};      // one per sequence of the batch

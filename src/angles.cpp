@@ -117,7 +117,7 @@ void check_xpos(const XPos& xpos, const Positions& positions, std::int64_t batch
 std::int64_t batch_of(const Positions& positions) {
   if (positions.tokens() == Positions::kUnknown) {
     refuse(ErrorCode::kInvalidArgument,
-           "positions do not say how many tokens there are: give Positions::from(start, tokens)");
+           "positions do not say how many tokens there are: give that number beside the start");
   }
   return positions.is_per_sequence() ? positions.batch() : 1;
 }

@@ -66,7 +66,8 @@ void check_output(const Operand& operand) {
   }
   if (may_overlap_itself(out)) {
     refuse(ErrorCode::kOverlap, operand.out_name, " of shape ", bracketed(out.shape),
-           " and strides ", bracketed(out.strides), " has elements that share memory");
+           " and strides ", bracketed(out.strides),
+           " has elements that share memory: give each a place of its own");
   }
 }
 
@@ -75,7 +76,7 @@ void check_apart(std::string_view out_name, const TensorView& out, std::string_v
                  const Other& other) {
   if (may_overlap(out, other)) {
     refuse(ErrorCode::kOverlap, out_name, " overlaps ", other_name,
-           ": give memory of its own, or for in place the same view");
+           ": give each memory of its own; in place, an output is the same view as its input");
   }
 }
 
@@ -121,7 +122,8 @@ void check_positions(Operands operands, const Rope& rope, const Positions& posit
 void check_angles(Operands operands, const Angles& angles) {
   const Dims& shape = operands.front().in.shape;
   if (angles.tokens() != shape[1] || (angles.batch() != 1 && angles.batch() != shape[0])) {
-    refuse(ErrorCode::kShapeMismatch, "angles are for batch ", angles.batch(), " and ",
+    refuse(ErrorCode::kShapeMismatch, "angles are for ",
+           angles.batch() == 1 ? "any batch" : message("batch ", angles.batch()), " and ",
            angles.tokens(), " tokens, ", operands.front().in_name, " has batch ", shape[0], " and ",
            shape[1], " tokens");
   }

@@ -171,20 +171,28 @@ Positions Positions::zigzag(std::int64_t tokens, std::int64_t ranks, std::int64_
 
 void Positions::check_shape(std::int64_t batch, std::int64_t tokens, std::size_t axes) const {
   const bool tokens_fit = shape_.tokens == tokens || shape_.tokens == kUnknown;
-  const bool batch_fits =
-      kind_ == Kind::kStarts ? shape_.batch == batch : shape_.batch == 1 || shape_.batch == batch;
-  if (!tokens_fit || !batch_fits || shape_.axes < 1) {
+  const bool has_ids = element_size() != 0 && !is_packed();
+  const auto mismatch = [](const auto&... parts) { refuse(ErrorCode::kShapeMismatch, parts...); };
+  if (kind_ == Kind::kStarts && shape_.batch != batch) {
+    mismatch("positions have ", shape_.batch, " starts, the tensor has batch ", batch,
+             ": want one for each sequence");
+  }
+  if (!has_ids && !tokens_fit) {
+    mismatch(is_packed() ? "packed lengths end at " : "positions are for ", shape_.tokens,
+             is_packed() ? "" : " tokens", ", the tensor has ", tokens,
+             is_packed() ? " tokens" : "");
+  }
+  if (has_ids && (!tokens_fit || (shape_.batch != 1 && shape_.batch != batch) || shape_.axes < 1)) {
     const std::string given =
-        kind_ == Kind::kStarts ? message(shape_.batch, " starts")
-        : is_flat_             ? message("shape [", shape_.tokens, "]")
+        is_flat_ ? message("[", shape_.tokens, "]")
         : shape_.axes == 1
-            ? message("shape [", shape_.batch, ", ", shape_.tokens, "]")
-            : message("shape [", shape_.axes, ", ", shape_.batch, ", ", shape_.tokens, "]");
-    refuse(ErrorCode::kShapeMismatch, "positions have ", given, "; a tensor of batch ", batch,
-           " and ", tokens, " tokens wants [", tokens, "]",
-           batch == 1 ? message(" or [1, ", tokens, "]")
-                      : message(", [1, ", tokens, "] or [", batch, ", ", tokens, "]"),
-           ", with several axes first if need be");
+            ? message("[", shape_.batch, ", ", shape_.tokens, "]")
+            : message("[", shape_.axes, ", ", shape_.batch, ", ", shape_.tokens, "]");
+    mismatch("positions have shape ", given, "; a tensor of batch ", batch, " and ", tokens,
+             " tokens wants [", tokens, "]",
+             batch == 1 ? message(" or [1, ", tokens, "]")
+                        : message(", [1, ", tokens, "] or [", batch, ", ", tokens, "]"),
+             ", with several axes first if need be");
   }
   if (shape_.axes > 1 && static_cast<std::size_t>(shape_.axes) < axes) {
     refuse(ErrorCode::kShapeMismatch, "positions have ", shape_.axes, " axes, the rope wants ",
@@ -199,9 +207,9 @@ void Positions::check_starts(std::int64_t batch, std::int64_t tokens) const {
 }
 
 template <class Length>
-void Positions::check_packed() const {
+void Positions::check_packed(std::int64_t batch, std::int64_t tokens, std::size_t axes) const {
   const std::span lengths(static_cast<const Length*>(ids_), static_cast<std::size_t>(count_));
-  if (lengths.empty() || lengths[0] != 0) {
+  if (lengths[0] != 0) {
     refuse(ErrorCode::kInvalidArgument, "packed lengths are cumulative: they must begin with 0");
   }
   if (!starts_.empty() && starts_.size() != lengths.size() - 1) {
@@ -217,6 +225,7 @@ void Positions::check_packed() const {
       check_range(starts_[s - 1], lengths[s] - lengths[s - 1]);
     }
   }
+  check_shape(batch, tokens, axes);
 }
 
 template <class Real>
@@ -231,22 +240,30 @@ void Positions::check_real() const {
   }
 }
 
-void Positions::check(std::int64_t batch, std::int64_t tokens, std::size_t axes) const {
-  check_shape(batch, tokens, axes);
-  if (batch == 0 || tokens == 0) return;
-  const bool has_ids = kind_ != Kind::kStart && kind_ != Kind::kStarts && kind_ != Kind::kSlices;
-  if (has_ids && ids_ == nullptr) refuse(ErrorCode::kInvalidArgument, "positions are null");
-  if (has_ids && reinterpret_cast<std::uintptr_t>(ids_) % element_size() != 0) {
+void Positions::check_ids() const {
+  if (ids_ == nullptr) refuse(ErrorCode::kInvalidArgument, "positions are null");
+  if (reinterpret_cast<std::uintptr_t>(ids_) % element_size() != 0) {
     refuse(ErrorCode::kInvalidArgument, "positions begin at an address that is no multiple of ",
            element_size());
   }
+}
+
+void Positions::check(std::int64_t batch, std::int64_t tokens, std::size_t axes) const {
+  if (is_packed() && count_ > 0) {  // first: their last value is what their shape is made of
+    check_ids();
+    return kind_ == Kind::kPacked32 ? check_packed<std::int32_t>(batch, tokens, axes)
+                                    : check_packed<std::int64_t>(batch, tokens, axes);
+  }
+  check_shape(batch, tokens, axes);
+  if (batch == 0 || tokens == 0) return;
+  if (element_size() != 0) check_ids();
   switch (kind_) {
     case Kind::kStart: return check_range(start_, tokens);
     case Kind::kStarts: return check_starts(batch, tokens);
     case Kind::kF32: return check_real<float>();
     case Kind::kF64: return check_real<double>();
-    case Kind::kPacked32: return check_packed<std::int32_t>();
-    case Kind::kPacked64: return check_packed<std::int64_t>();
+    case Kind::kPacked32:  // empty, as the tensor is
+    case Kind::kPacked64:
     case Kind::kInt32:
     case Kind::kInt64:
     case Kind::kSlices: return;
@@ -305,8 +322,7 @@ std::size_t Positions::element_size() const noexcept {
 }
 
 std::array<std::span<const std::byte>, 2> Positions::memory() const noexcept {
-  const bool is_packed = kind_ == Kind::kPacked32 || kind_ == Kind::kPacked64;
-  const std::int64_t count = is_packed ? count_ : shape_.axes * shape_.batch * shape_.tokens;
+  const std::int64_t count = is_packed() ? count_ : shape_.axes * shape_.batch * shape_.tokens;
   const std::size_t bytes = static_cast<std::size_t>(count) * element_size();
   return {std::span(static_cast<const std::byte*>(ids_), bytes), std::as_bytes(starts_)};
 }

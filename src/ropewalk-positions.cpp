@@ -70,6 +70,9 @@ Positions positions_from(const ropewalk_positions* from, std::string_view who) {
   switch (given.kind) {
     case ROPEWALK_POSITIONS_FROM:
       check_tokens(given.tokens, ROPEWALK_NOT_GIVEN, who);
+      if (given.ids != nullptr || given.starts != nullptr) {
+        refuse(who, ".kind is ROPEWALK_POSITIONS_FROM, which takes no ids and no starts");
+      }
       return Positions::from(given.start, given.tokens);
     case ROPEWALK_POSITIONS_STARTS: return starts_from(given, who);
     case ROPEWALK_POSITIONS_I32: return ids_from<std::int32_t>(given, who);

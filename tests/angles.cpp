@@ -265,10 +265,10 @@ TEST(Angles, refuse_what_does_not_fit) {
   EXPECT_EQ(error_of([&] { rotate(angles, view(x, {1, 3, 1, 8})); }),
             "angles have no rows yet: call assign first");
   EXPECT_EQ(error_of([&] { angles.assign(rope, Positions::from(0)); }),
-            "positions do not say how many tokens there are: give Positions::from(start, tokens)");
+            "positions do not say how many tokens there are: give that number beside the start");
   angles.assign(rope, Positions::from(0, 2));
   EXPECT_EQ(error_of([&] { rotate(angles, view(x, {1, 3, 1, 8})); }),
-            "angles are for batch 1 and 2 tokens, x has batch 1 and 3 tokens");
+            "angles are for any batch and 2 tokens, x has batch 1 and 3 tokens");
   Elements wide = random_elements(DType::kF64, 16, 1);
   EXPECT_EQ(error_of([&] { rotate(angles, view(wide, {1, 2, 1, 8})); }),
             "x has dtype f64, the angles have rows of f32: assign them with dtype f64");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ropewalk/error.hpp>
 
 #include "elements.hpp"
@@ -9,12 +10,10 @@
 namespace ropewalk::bench {
 namespace {
 
-constexpr std::int64_t kSmall = 1 << 20;
-
 TEST(BenchMeasuredCase, results_are_right_on_every_target) {
   for (const Target target : testing::supported_targets()) {
-    for (const Case& what : all_cases()) {
-      if (what.bytes() > kSmall) continue;
+    for (Case what : all_cases()) {
+      what.shape[0] = std::min<std::int64_t>(what.shape[0], 8);  // takes long enough
       EXPECT_EQ(MeasuredCase(what, target).check(), "");
     }
   }

@@ -47,6 +47,26 @@ TEST(Positions, ids_keep_all_their_bits) {
   EXPECT_EQ(of(Positions::ids(small), 0, 0, 2), (Ids{-2147483648LL, -1}));
 }
 
+TEST(Positions, each_form_says_what_of_it_does_not_fit) {
+  const std::vector<std::int64_t> starts(3);
+  EXPECT_EQ(error_of([&] { Positions::starts(starts).check(2, 6, 1); }),
+            "positions have 3 starts, the tensor has batch 2: want one for each sequence");
+  EXPECT_EQ(error_of([&] { Positions::starts(starts, 5).check(3, 6, 1); }),
+            "positions are for 5 tokens, the tensor has 6");
+  EXPECT_EQ(error_of([&] { Positions::from(0, 5).check(3, 6, 1); }),
+            "positions are for 5 tokens, the tensor has 6");
+  EXPECT_EQ(error_of([&] { Positions::contiguous(8, 2, 0).check(1, 3, 1); }),
+            "positions are for 4 tokens, the tensor has 3");
+  const std::vector<std::int32_t> cumulative = {0, 2, 5}, lengths = {2, 3}, falling = {0, 5, 2};
+  EXPECT_EQ(error_of([&] { Positions::packed(cumulative).check(1, 6, 1); }),
+            "packed lengths end at 5, the tensor has 6 tokens");
+  EXPECT_EQ(error_of([&] { Positions::packed(lengths).check(1, 6, 1); }),
+            "packed lengths are cumulative: they must begin with 0");
+  EXPECT_EQ(error_of([&] { Positions::packed(falling).check(1, 6, 1); }),
+            "packed lengths are cumulative: lengths[2] = 2 is less than lengths[1] = 5");
+  EXPECT_EQ(error_of([&] { Positions::packed(cumulative).check(4, 5, 1); }), "");
+}
+
 TEST(Positions, a_shape_that_does_not_fit_is_an_error_that_lists_what_does) {
   const std::vector<std::int64_t> ids(15);
   EXPECT_EQ(error_of([&] { Positions::ids(ids.data(), 3, 5).check(2, 6, 1); }),

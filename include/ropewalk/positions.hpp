@@ -48,9 +48,10 @@ class Positions {
   static Positions ids(const std::int32_t* ids, std::int64_t batch, std::int64_t tokens) noexcept;
   static Positions ids(const std::int64_t* ids, std::int64_t batch, std::int64_t tokens) noexcept;
 
-  // Sequences packed one after another into one row of tokens, batch 1: sequence s has the tokens
+  // Sequences packed one after another into one row of tokens, as of batch 1: sequence s has the tokens
   // lengths[s] .. lengths[s + 1], of which the first stands at starts[s], or at 0 without starts.
   // lengths are cumulative: they begin with 0 and do not fall. Empty sequences are allowed.
+  // A tensor of a larger batch has every row packed alike.
   static Positions packed(std::span<const std::int32_t> lengths,
                           std::span<const std::int64_t> starts = {}) noexcept;
   static Positions packed(std::span<const std::int64_t> lengths,
@@ -110,10 +111,14 @@ class Positions {
   template <class Length>
   static Positions packed_as(Kind kind, std::span<const Length> lengths,
                              std::span<const std::int64_t> starts) noexcept;
+  [[nodiscard]] bool is_packed() const noexcept {
+    return kind_ == Kind::kPacked32 || kind_ == Kind::kPacked64;
+  }
   void check_shape(std::int64_t batch, std::int64_t tokens, std::size_t axes) const;
+  void check_ids() const;
   void check_starts(std::int64_t batch, std::int64_t tokens) const;
   template <class Length>
-  void check_packed() const;
+  void check_packed(std::int64_t batch, std::int64_t tokens, std::size_t axes) const;
   template <class Real>
   void check_real() const;
   template <class Length>

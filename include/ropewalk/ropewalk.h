@@ -18,11 +18,11 @@
 // leaves, and rotating allocates nothing unless it is refused.
 //
 // Structs begin with their size, so that they can grow. Make one by its _INIT macro or its
-// function,
-// never by hand: a size of 0 is refused. A caller compiled against an older header passes a smaller
-// struct, and gets the defaults for what it lacks; one compiled against a newer header is served as
-// long as what is unknown here is zero, and refused otherwise: fields that are added later have 0
-// for their default. Of a struct that the library fills in, no byte beyond its size is written.
+// function, never by hand: a size of 0 is refused. A caller compiled against an older header passes
+// a smaller struct, and gets the defaults for what it lacks; one compiled against a newer header is
+// served as long as what is unknown here is zero, and refused otherwise: fields that are added
+// later have 0 for their default. Of a struct that the library fills in, no byte beyond its size is
+// written.
 //
 // Numbers that need not be given hold ROPEWALK_NOT_GIVEN, pointers NULL. Sizes, counts and strides
 // are in elements, not in bytes. Enums are 32 bits wide; a value that is none of theirs is refused.
@@ -102,7 +102,8 @@ typedef struct ropewalk_error {
 
 #define ROPEWALK_NOT_GIVEN (-1)
 
-// halves: pair i is (x[i], x[i + rotary_dim/2]). adjacent: pair i is (x[2i], x[2i+1]).
+// halves: pair i is (x[i], x[i + rotary_dim/2]). adjacent: pair i is (x[2i], x[2i+1]). (The JSON of a
+// spec is read by model.hpp, in C++.)
 typedef enum ropewalk_pairing ROPEWALK_INT32 {
   ROPEWALK_PAIRING_NOT_GIVEN = ROPEWALK_NOT_GIVEN,
   ROPEWALK_HALVES = 0,
@@ -139,9 +140,11 @@ typedef struct ropewalk_spec {
   int64_t rotary_dim;               // elements rotated: the window; even, from 2. Not given: all of
                                     // the head but the offset
   int64_t rotary_offset;            // where the window begins; 0
-  int64_t window_parts;             // the window in so many equal parts, paired inside each; 1
+  int64_t window_parts;             // the window in so many equal parts, paired inside each; 1.
+                                    // Pairs are numbered part by part, and ω_i starts again in each
   ropewalk_pairing pairing;         // of what is read; halves
-  ropewalk_pairing output_pairing;  // of what is written. Not given: pairing
+  ropewalk_pairing output_pairing;  // of what is written. Not given: pairing. If it is another, a
+                                    // part has at most 2048 elements
   int32_t clockwise;                // 1: turn by -φ instead of φ; 0
   ropewalk_axes_order axes_order;   // of sections; blocks
   double base;                      // finite, at least 2^-30. Not given: 10000
@@ -218,9 +221,8 @@ typedef enum ropewalk_dtype ROPEWALK_INT32 {
 } ropewalk_dtype;
 
 // The dimensions always stand in the order batch, tokens, heads, head_dim; how they lie in memory
-// is
-// said by the strides alone: a slice of a fused row of q, k and v has that row as stride of tokens.
-// head_dim is the rope's head_dim, or its rotary_dim: then the tensor is the window itself.
+// is said by the strides alone: a slice of a fused row of q, k and v has that row as stride of
+// tokens. head_dim is the rope's head_dim, or its rotary_dim: then the tensor is the window itself.
 typedef struct ropewalk_tensor {
   size_t size;
   void* data;  // element [0, 0, 0, 0], aligned to its type; only read where it is an input.
@@ -230,7 +232,9 @@ typedef struct ropewalk_tensor {
   int64_t strides[4];  // in elements; inputs may have any, outputs no 0 where shape > 1
 } ropewalk_tensor;
 
-// A dense tensor laid out [batch, tokens, heads, head_dim].
+// A dense tensor laid out [batch, tokens, heads, head_dim]. For one that is not dense, make it by this
+// function and set its strides: the keys in fused rows of q, k and v, `row` elements each, begin at the
+// first row's k and have strides[1] = row and strides[0] = tokens * row.
 static inline ropewalk_tensor ropewalk_tensor_bthd(
     void* data, ropewalk_dtype dtype, int64_t batch, int64_t tokens, int64_t heads,
     int64_t head_dim) {
@@ -451,7 +455,8 @@ typedef enum ropewalk_xpos_role ROPEWALK_INT32 {
 } ropewalk_xpos_role;
 
 // xPos (Sun et al. 2022, section 3): the rows of pair i are multiplied by
-// ζ_i^((position - origin) / scale_base) for queries and divided by it for keys.
+// ζ_i^((position - origin) / scale_base) for queries and divided by it for keys,
+// ζ_i = (2 i + 0.4 d) / (1.4 d) with d = rotary_dim.
 typedef struct ropewalk_xpos {
   size_t size;
   ropewalk_xpos_role role;
@@ -466,7 +471,8 @@ typedef struct ropewalk_angles_options {
   ropewalk_dtype as_seen_in;    // f32, bf16 or f16: angles in float32 and rounded to that, as a
                                 // checkpoint saw them; outside the promise of accuracy
   double factor;                // on cos and sin, 2^-100 to 2^100; 1
-  const double* token_factors;  // likewise, one per token: [tokens] or [batch, tokens]; NULL, 0:
+  const double* token_factors;  // likewise finite and > 0, one per token: [tokens] or
+                                // [batch, tokens]; NULL, 0:
   int64_t token_factor_count;   // none
   const ropewalk_xpos* xpos;    // NULL: none
   const ropewalk_options* run;  // NULL: the defaults
@@ -478,7 +484,8 @@ typedef struct ropewalk_angles_options {
 //
 // angles:    required
 // rope:      required; may be destroyed afterwards
-// positions: required; must say how many tokens there are, as all do but _from
+// positions: required; must say how many tokens there are: not ropewalk_positions_from, nor _starts
+//            without that number
 // options:   NULL: the defaults
 // error:     optional
 ROPEWALK_API ropewalk_status ropewalk_angles_assign(
@@ -486,9 +493,8 @@ ROPEWALK_API ropewalk_status ropewalk_angles_assign(
     const ropewalk_angles_options* options, ropewalk_error* error);
 
 // cos and sin that someone else computed: dense, aligned; they need not lie on the unit circle.
-// width
-// is the number of pairs, or rotary_dim with every value twice: [c0 c1 .. c0 c1 ..] or
-// [c0 c0 c1 c1 ..].
+// width is the number of pairs, or rotary_dim with every value twice: [c0 c1 .. c0 c1 ..] or [c0 c0
+// c1 c1 ..].
 typedef struct ropewalk_given_rows {
   size_t size;
   const void* cos;  // [batch, rows, width]
@@ -573,9 +579,8 @@ ROPEWALK_API ropewalk_status ropewalk_angles_read_complex_f64(
 //
 // Aliasing: an output may be its own input (equal data, shape and strides). Apart from that, no
 // output may overlap another tensor, positions or angles, nor itself. Two tensors with the same
-// strides are
-// compared element for element: q and k inside one fused row are fine. Others are refused
-// (ROPEWALK_OVERLAP) as soon as their byte ranges meet.
+// strides are compared element for element: q and k inside one fused row are fine. Others are
+// refused (ROPEWALK_OVERLAP) as soon as their byte ranges meet.
 
 // By a rope and positions, in place.
 //
@@ -620,8 +625,7 @@ ROPEWALK_API ropewalk_status ropewalk_backward_into(
 
 // By ready angles, in place: the same bits as by the rope and positions that they were assigned
 // from. unrotate is refused (ROPEWALK_UNSUPPORTED) for given rows, for xPos and for angles as a
-// checkpoint
-// saw them: what undoes those is no rotation.
+// checkpoint saw them: what undoes those is no rotation.
 //
 // angles:  required; of as many tokens as q; rows of double for f64, of float for the other types
 // q:       required; read and written

@@ -67,7 +67,7 @@ struct BasicTensorView {
   Void* data = nullptr;  // element [0, 0, 0, 0]; may be null when a size is 0
   DType dtype = DType::kF32;
   Dims shape{};    // batch, tokens, heads, head_dim
-  Dims strides{};  // in elements, one per dimension of shape; the last must be 1
+  Dims strides{};  // in elements, one per dimension of shape
 
   // A dense tensor laid out [batch, tokens, heads, head_dim]; batch 1 is [tokens, heads, head_dim].
   static BasicTensorView bthd(Void* data, DType dtype, const Dims& shape) noexcept {

@@ -10,6 +10,10 @@
 #include <span>
 #include <string_view>
 
+#if defined(__GNUC__) && __cplusplus < 202002L
+#error "ropewalk wants C++20: -std=c++20"
+#endif
+
 namespace ropewalk {
 
 // An instruction set that the kernels are compiled for. kBest stands for the

@@ -332,7 +332,7 @@ static void angles_that_do_not_fit_are_refused(void) {
   ropewalk_angles_destroy(none);
   const ropewalk_tensor one = ropewalk_tensor_bthd(x, ROPEWALK_F32, 1, 1, 1, kDim);
   CHECK_REFUSED(ropewalk_rotate_angles(angles, &one, NULL, NULL, &error), ROPEWALK_SHAPE_MISMATCH,
-                "angles are for batch 1 and 2 tokens", error);
+                "angles are for any batch and 2 tokens", error);
 }
 
 static void ropes_of_other_windows_are_refused(void) {
