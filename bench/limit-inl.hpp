@@ -24,7 +24,7 @@ inline Vector load(const float* from) {
 }
 inline void store(Vector vector, float* to) { __builtin_memcpy(to, &vector, sizeof(vector)); }
 
-// x and out may be the same: of a step, all is read before the first is written.
+// x and out may be the same.
 template <std::size_t kVectors>
 void scale_to(const float* x, float* out, std::size_t count, float factor) {
   constexpr std::size_t kStep = kVectors * kLanes;

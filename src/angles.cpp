@@ -126,16 +126,24 @@ std::int64_t batch_of(const Positions& positions) {
 
 // ---- Angles ----
 
-void Angles::reset(const Spec& spec, std::int64_t batch, std::int64_t tokens, DType dtype) {
+// Makes room for the rows, and leaves what is there as it is. Returns how many values they have.
+std::size_t Angles::reserve(const Spec& spec, std::int64_t batch, std::int64_t tokens,
+                            DType dtype) {
   const std::size_t stride = 2 * kernels::padded(static_cast<std::size_t>(spec.rotary_dim() / 2));
   const auto rows = static_cast<unsigned __int128>(batch) * static_cast<std::uint64_t>(tokens);
   if (rows > std::numeric_limits<std::size_t>::max() / 32 / stride) {
     refuse(ErrorCode::kInvalidArgument, "angles for batch ", batch, " and ", tokens,
            " tokens are larger than the memory");
   }
-  Spec copy = spec;  // what may throw comes first: then the old rows are whole
   // Kernels read whole vectors, so the last row is followed by one.
   const std::size_t size = static_cast<std::size_t>(rows) * stride + kernels::kPadding;
+  dtype == DType::kF64 ? doubles_.reserve(size) : floats_.reserve(size);
+  return size;
+}
+
+void Angles::reset(const Spec& spec, std::int64_t batch, std::int64_t tokens, DType dtype) {
+  Spec copy = spec;  // what may throw comes first: then the old rows are whole
+  const std::size_t size = reserve(spec, batch, tokens, dtype);
   dtype == DType::kF64 ? doubles_.resize(size) : floats_.resize(size);
   is_double_ = dtype == DType::kF64;
   spec_ = std::move(copy);
@@ -213,6 +221,7 @@ void Angles::fill_as_seen(const Rope& rope, const Positions& positions, DType dt
 void Angles::assign(const Rope& rope, const Positions& positions, const AnglesOptions& options) {
   const std::int64_t batch = batch_of(positions);
   positions.check(batch, positions.tokens(), rope.axes());
+  reserve(rope.spec(), batch, positions.tokens(), options.dtype);
   check_options(options, batch * positions.tokens());
   if (options.xpos) check_xpos(*options.xpos, positions, batch, rope);
   table_of(options.run);

@@ -389,16 +389,26 @@ class Checker {
   Heads q_turned_, k_turned_;  // at their positions
 };
 
-void check_options(const CheckOptions& options) {
-  const auto want = [](std::string_view what, std::int64_t value, std::int64_t low) {
-    if (value < low) {
-      throw Error(ErrorCode::kInvalidArgument, message(what, " ", value, " is less than ", low));
+void check_options(const CheckOptions& options, const Spec& spec) {
+  const auto want = [](std::string_view what, std::int64_t value, std::int64_t low,
+                       std::int64_t high, std::string_view high_name) {
+    if (value < low || value > high) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  message(what, " ", value, " is not between ", low, " and ", high_name));
     }
   };
-  want("q_heads", options.q_heads, 2);
-  want("k_heads", options.k_heads, 2);
-  want("tokens", options.tokens, 1);
-  want("positions_below", options.positions_below, 1);
+  constexpr std::int64_t kMostHeads = std::int64_t{1} << 20;
+  want("q_heads", options.q_heads, 2, kMostHeads, "2^20");
+  want("k_heads", options.k_heads, 2, kMostHeads, "2^20");
+  want("tokens", options.tokens, 1, std::int64_t{1} << 20, "2^20");
+  // Positions are moved by up to ten million.
+  want("positions_below", options.positions_below, 1, std::int64_t{1} << 61, "2^61");
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  if (options.tokens * options.q_heads > kMostElements / spec.head_dim()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                message("tokens ", options.tokens, " x q_heads ", options.q_heads, " x head_dim ",
+                        spec.head_dim(), " is more than 2^40"));
+  }
   if (options.q_heads % options.k_heads != 0) {
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -409,7 +419,7 @@ void check_options(const CheckOptions& options) {
 }  // namespace
 
 std::vector<CheckRow> check(const Rope& rope, const CheckOptions& options) {
-  check_options(options);
+  check_options(options, rope.spec());
   std::vector<CheckRow> rows;
   for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16, DType::kF64}) {
     Checker(rope, options, dtype).run(rows);

@@ -281,7 +281,7 @@ void Positions::copy_packed(std::int64_t first, std::span<std::int64_t> whole) c
     const auto s = static_cast<std::size_t>(next - lengths.begin() - 1);
     const std::int64_t token = first + static_cast<std::int64_t>(done);
     const auto count = std::min(static_cast<std::size_t>(*next - token), whole.size() - done);
-    count_on((starts_.empty() ? 0 : starts_[s]) + token - lengths[s], whole.subspan(done, count));
+    count_on((starts_.empty() ? 0 : starts_[s]) + (token - lengths[s]), whole.subspan(done, count));
     done += count;
     ++next;
   }
@@ -305,8 +305,10 @@ void Positions::copy(std::size_t axis, std::int64_t b, std::int64_t first,
       const auto in_first = static_cast<std::size_t>(
           std::clamp<std::int64_t>(count_ - first, 0, static_cast<std::int64_t>(whole.size())));
       count_on(start_ + first, whole.first(in_first));
-      count_on(second_ + first + static_cast<std::int64_t>(in_first) - count_,
-               whole.subspan(in_first));
+      if (in_first < whole.size()) {
+        count_on(second_ + (first + static_cast<std::int64_t>(in_first) - count_),
+                 whole.subspan(in_first));
+      }
       return;
     }
   }
@@ -322,7 +324,8 @@ std::size_t Positions::element_size() const noexcept {
 }
 
 std::array<std::span<const std::byte>, 2> Positions::memory() const noexcept {
-  const std::int64_t count = is_packed() ? count_ : shape_.axes * shape_.batch * shape_.tokens;
+  std::int64_t count = is_packed() ? count_ : 0;
+  if (element_size() != 0 && !is_packed()) count = shape_.axes * shape_.batch * shape_.tokens;
   const std::size_t bytes = static_cast<std::size_t>(count) * element_size();
   return {std::span(static_cast<const std::byte*>(ids_), bytes), std::as_bytes(starts_)};
 }

@@ -23,7 +23,10 @@ void copy_cut(char* to, std::size_t size, std::string_view text) noexcept {
          (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) {
     --length;
   }
-  std::memcpy(to, text.data(), length);
+  // One line, whatever an exception of the caller's says.
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
+  std::replace_copy_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), to,
+                       is_control, ' ');
   to[length] = '\0';
 }
 

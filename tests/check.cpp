@@ -76,7 +76,7 @@ TEST(Check, refuses_heads_that_do_not_group) {
   const Rope rope(Spec({.head_dim = 8}));
   EXPECT_EQ(error_of([&] { check(rope, {.q_heads = 6, .k_heads = 4}); }),
             "q_heads 6 is no multiple of k_heads 4");
-  EXPECT_EQ(error_of([&] { check(rope, {.tokens = 0}); }), "tokens 0 is less than 1");
+  EXPECT_EQ(error_of([&] { check(rope, {.tokens = 0}); }), "tokens 0 is not between 1 and 2^20");
 }
 
 }  // namespace

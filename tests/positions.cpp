@@ -47,6 +47,18 @@ TEST(Positions, ids_keep_all_their_bits) {
   EXPECT_EQ(of(Positions::ids(small), 0, 0, 2), (Ids{-2147483648LL, -1}));
 }
 
+TEST(Positions, go_up_to_the_largest_integer) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::int64_t> starts = {0, kMax};
+  const std::vector<std::int32_t> lengths = {0, 1, 2};
+  const auto packed = Positions::packed(lengths, starts);
+  packed.check(1, 2, 1);
+  EXPECT_EQ(of(packed, 0, 0, 2), (Ids{0, kMax}));
+  const auto zigzag = Positions::zigzag(2, 1, 0, kMax - 1);
+  zigzag.check(1, 2, 1);
+  EXPECT_EQ(of(zigzag, 0, 0, 2), (Ids{kMax - 1, kMax}));
+}
+
 TEST(Positions, each_form_says_what_of_it_does_not_fit) {
   const std::vector<std::int64_t> starts(3);
   EXPECT_EQ(error_of([&] { Positions::starts(starts).check(2, 6, 1); }),

@@ -98,6 +98,7 @@ class Angles {
   struct Value {
     double cos, sin;
   };
+  std::size_t reserve(const Spec& spec, std::int64_t batch, std::int64_t tokens, DType dtype);
   void reset(const Spec& spec, std::int64_t batch, std::int64_t tokens, DType dtype);
   void fill(const Rope& rope, const Positions& positions, const Options& run);
   void fill_as_seen(const Rope& rope, const Positions& positions, DType dtype);

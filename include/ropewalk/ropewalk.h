@@ -22,7 +22,7 @@
 // a smaller struct, and gets the defaults for what it lacks; one compiled against a newer header is
 // served as long as what is unknown here is zero, and refused otherwise: fields that are added
 // later have 0 for their default. Of a struct that the library fills in, no byte beyond its size is
-// written.
+// written, but for an error: it has had all its fields from the first version on.
 //
 // Numbers that need not be given hold ROPEWALK_NOT_GIVEN, pointers NULL. Sizes, counts and strides
 // are in elements, not in bytes. Enums are 32 bits wide; a value that is none of theirs is refused.
@@ -420,7 +420,8 @@ ROPEWALK_API int64_t ropewalk_compiled_targets(ropewalk_target* targets, int64_t
 ROPEWALK_API int32_t ropewalk_is_supported(ropewalk_target target);
 
 // The caller's threads. run calls task(work, i) once for each i = 0 .. count - 1, in any order, on
-// any threads, and returns when all are done. Tasks call nothing of the caller's and never fail.
+// any threads, and returns when all are done. Tasks call nothing of the caller's and never fail. run
+// throws nothing: if it does, outputs are partly written, whatever the status.
 typedef struct ropewalk_parallel_for {
   void (*run)(void* pool, int64_t count, void (*task)(void* work, int64_t i), void* work);
   void* pool;       // handed to run

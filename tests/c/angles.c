@@ -208,6 +208,10 @@ static void given_rows_are_what_rotates(void) {
   CHECK_OK(ropewalk_rotate_angles(angles, &view, NULL, NULL, &error), error);
   const float wanted[2][4] = {{2, 3, 11, 13}, {-17, -19, 5, 7}};
   CHECK(memcmp(x, wanted, sizeof(x)) == 0);
+  ropewalk_dtype dtype = ROPEWALK_F32;
+  CHECK_OK(ropewalk_angles_assign_rows(angles, &spec, &rows, ROPEWALK_F64, &error), error);
+  CHECK_OK(ropewalk_angles_shape(angles, NULL, NULL, NULL, &dtype, &error), error);
+  CHECK(dtype == ROPEWALK_F64);
 
   // The same as a table: rows picked by position, in another order.
   const int32_t ids[2] = {1, 0};

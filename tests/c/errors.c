@@ -278,6 +278,54 @@ static void positions_that_cannot_be_are_refused(void) {
 #undef CHECK_POSITIONS
 }
 
+// Each form of each operation looks at its options.
+static void a_wrong_target_is_refused_by_every_call(void) {
+  const ropewalk_tensor q = x_view(), out = y_view();
+  const ropewalk_positions at = ropewalk_positions_from_tokens(0, kTokens);
+  ropewalk_options options = ROPEWALK_OPTIONS_INIT;
+  options.target = (ropewalk_target)6;
+  const char* const word = "options.target is 6";
+#define CHECK_FORMS(operation)                                                                  \
+  CHECK_INVALID(ropewalk_##operation(rope, &q, NULL, &at, &options, &error), word);             \
+  CHECK_INVALID(ropewalk_##operation##_into(rope, &q, NULL, &at, &out, NULL, &options, &error), \
+                word);                                                                          \
+  CHECK_INVALID(ropewalk_##operation##_angles(angles, &q, NULL, &options, &error), word);       \
+  CHECK_INVALID(                                                                                \
+      ropewalk_##operation##_angles_into(angles, &q, NULL, &out, NULL, &options, &error), word)
+  CHECK_FORMS(rotate);
+  CHECK_FORMS(unrotate);
+  CHECK_FORMS(backward);
+#undef CHECK_FORMS
+  CHECK_INVALID(ropewalk_rerotate(rope, rope, &q, &at, &at, &options, &error), word);
+  CHECK_INVALID(ropewalk_rerotate_into(rope, rope, &q, &at, &at, &out, &options, &error), word);
+  ropewalk_check_options wrong = ROPEWALK_CHECK_OPTIONS_INIT;
+  wrong.target = (ropewalk_target)6;
+  int32_t ok = 0;
+  CHECK_INVALID(ropewalk_check(rope, &wrong, NULL, NULL, &ok, &error), word);
+}
+
+static void data_that_is_not_aligned_is_refused(void) {
+  static int64_t words[4];
+  const char* const odd = (const char*)words + 1;
+  const ropewalk_tensor q = x_view();
+  ropewalk_positions at = ropewalk_positions_starts((const int64_t*)(const void*)odd, 1, kTokens);
+  CHECK_INVALID(ropewalk_rotate(rope, &q, NULL, &at, NULL, &error), "no multiple of 8");
+  at = ropewalk_positions_packed_i32((const int32_t*)(const void*)odd, 2, NULL);
+  CHECK_INVALID(ropewalk_rotate(rope, &q, NULL, &at, NULL, &error), "no multiple of 4");
+  ropewalk_spec spec = ropewalk_spec_default(2);
+  spec.frequencies = (const double*)(const void*)odd;
+  spec.frequency_count = 1;
+  ropewalk_rope* none = NULL;
+  CHECK_INVALID(ropewalk_rope_create(&spec, &none, &error), "no multiple of 8");
+}
+
+static void positions_of_a_start_take_no_ids(void) {
+  const int32_t ids[kTokens] = {3, 4};
+  const ropewalk_tensor q = x_view();
+  const ropewalk_positions at = ropewalk_positions_ids(ROPEWALK_POSITIONS_FROM, ids, 1, 1, kTokens);
+  CHECK_INVALID(ropewalk_rotate(rope, &q, NULL, &at, NULL, &error), "takes no ids");
+}
+
 static void options_that_cannot_be_are_refused(void) {
   const ropewalk_tensor q = x_view();
   const ropewalk_positions at = ropewalk_positions_from_tokens(0, kTokens);
@@ -368,6 +416,9 @@ int main(void) {
   RUN(tensors_that_do_not_fit_are_refused);
   RUN(memory_that_overlaps_is_refused);
   RUN(positions_that_cannot_be_are_refused);
+  RUN(a_wrong_target_is_refused_by_every_call);
+  RUN(data_that_is_not_aligned_is_refused);
+  RUN(positions_of_a_start_take_no_ids);
   RUN(options_that_cannot_be_are_refused);
   RUN(angles_that_do_not_fit_are_refused);
   RUN(ropes_of_other_windows_are_refused);

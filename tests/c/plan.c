@@ -90,6 +90,7 @@ static void turns_are_shares_of_a_whole_turn(void) {
       CHECK(plan.frequencies[i] == radians[i]);
       const long double tau = (clockwise ? -1 : 1) * radians[i] / two_pi;
       CHECK_NEAR((long double)plan.ratios[2 * i] + plan.ratios[2 * i + 1], tau, 1e-18L);
+      CHECK_NEAR(plan.ratios[2 * i], tau, 1e-16L);  // the high one first
       CHECK_NEAR((long double)plan.turns[i] * 0x1p-64L, tau < 0 ? tau + 1 : tau, 1e-18L);
     }
     ropewalk_rope_destroy(rope);
@@ -161,6 +162,7 @@ static void the_list_of_targets_ends_with_one_that_can_be_had(void) {
 
 typedef struct {
   int rows, scores, f64;
+  double worst;  // the sum of all
 } seen;
 
 static void see(void* context, const ropewalk_check_row* row) {
@@ -168,6 +170,7 @@ static void see(void* context, const ropewalk_check_row* row) {
   ++all->rows;
   all->scores += strcmp(row->property, "scores") == 0;
   all->f64 += row->dtype == ROPEWALK_F64;
+  all->worst += row->worst;
   CHECK(row->size == sizeof(*row));
   CHECK(row->ok == 1 && row->worst <= row->bound);
   CHECK(row->has_shift == (strcmp(row->property, "scores") == 0));
@@ -184,16 +187,31 @@ static void the_properties_hold_and_are_seen_one_by_one(void) {
   options.positions_below = 100;
   options.seed = 3;
   options.target = ROPEWALK_TARGET_BEST;
-  seen all = {0, 0, 0};
+  seen all = {0, 0, 0, 0};
   int32_t ok = -1;
   CHECK_OK(ropewalk_check(rope, &options, see, &all, &ok, &error), error);
   CHECK(ok == 1);
   CHECK(all.rows == 4 * all.f64 && all.scores == 16);
+  // Each option is looked at: other data, other errors.
+  for (int option = 0; option < 5; ++option) {
+    ropewalk_check_options other = options;
+    if (option == 1) other.seed = 4;
+    if (option == 2) other.tokens = 9;
+    if (option == 3) other.positions_below = 99;
+    if (option == 4) other.q_heads = 6;
+    seen again = {0, 0, 0, 0};
+    CHECK_OK(ropewalk_check(rope, &other, see, &again, &ok, &error), error);
+    CHECK((again.worst == all.worst) == (option == 0));
+  }
   ok = -1;
   options = (ropewalk_check_options)ROPEWALK_CHECK_OPTIONS_INIT;
   options.tokens = 4;
   CHECK_OK(ropewalk_check(rope, &options, NULL, NULL, &ok, &error), error);
   CHECK(ok == 1);
+  options.positions_below = INT64_MAX;
+  CHECK_REFUSED(ropewalk_check(rope, &options, NULL, NULL, &ok, &error), ROPEWALK_INVALID_ARGUMENT,
+                "positions_below 9223372036854775807 is not between 1 and 2^61", error);
+  options.positions_below = 100;
   options.k_heads = 3;
   CHECK_REFUSED(ropewalk_check(rope, &options, NULL, NULL, &ok, &error), ROPEWALK_INVALID_ARGUMENT,
                 "k_heads 3", error);

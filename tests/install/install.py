@@ -100,10 +100,11 @@ def shared():
     install(build, "shared")
     shutil.rmtree(build)  # where no program may find its libraries
     libraries = WORK / "shared" / "lib" / "deep"
-    major = VERSION.split(".")[0]
+    major, minor, _ = VERSION.split(".")
+    abi = major if major != "0" else f"0.{minor}"
     for name in ("libropewalk.so", "libropewalk_model.so")[:1 + HAS["MODEL"]]:
-        links = [os.readlink(libraries / link) for link in (name, f"{name}.{major}")]
-        expect(links == [f"{name}.{major}", f"{name}.{VERSION}"], f"{name} leads to {links}")
+        links = [os.readlink(libraries / link) for link in (name, f"{name}.{abi}")]
+        expect(links == [f"{name}.{abi}", f"{name}.{VERSION}"], f"{name} leads to {links}")
         # As a program does that knows nothing of the other library.
         run(sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", libraries / name)
     if HAS["CLI"]:
