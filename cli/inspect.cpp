@@ -20,15 +20,11 @@ namespace {
 
 struct InspectVerb {
   explicit InspectVerb(CLI::App& verb) : plan(verb) {
-    verb.add_option("--length", length, "Count the pairs that complete a turn within N positions")
-        ->type_name("N")
-        ->check(refuse_empty);
     verb.add_flag("--all", all, "A line for every pair");
     verb.add_flag("--json", json, "Print JSON");
   }
 
   PlanOptions plan;
-  std::string length;
   bool all = false;
   bool json = false;
 };
@@ -124,15 +120,7 @@ nlohmann::ordered_json json_of(const Rope& rope) {
   return {{"model_type", nullptr}, {"layers", Json::array({layer})}, {"warnings", Json::array()}};
 }
 
-std::optional<std::int64_t> parse_length(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const std::int64_t length = parse_int64("--length", text);
-  if (length < 1) throw UsageError(message("--length ", length, " is less than 1"));
-  return length;
-}
-
 int run(const InspectVerb& options) {
-  const std::optional<std::int64_t> length = parse_length(options.length);
   const Rope rope = options.plan.rope();
   if (options.json) {
     std::cout << json_of(rope).dump() << '\n';
@@ -142,7 +130,7 @@ int run(const InspectVerb& options) {
   print_pairs(rope, options.all);
   std::cout << "\nFrequencies are in radians per position, wavelengths in positions.\n";
   print_extremes(rope);
-  print_turns(rope, length);
+  print_turns(rope, options.plan.length());
   return 0;
 }
 

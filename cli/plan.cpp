@@ -130,7 +130,8 @@ std::string summary(const Rope& rope) {
     line += message("base ", spec.base());
     const Scaling scaling = spec.scaling();
     if (scaling.type != Scaling::Type::kDefault) {
-      line += message(", ", name(scaling.type), " scaling by ", *scaling.factor);
+      line += message(", ", name(scaling.type), " scaling");
+      if (scaling.factor) line += message(" by ", *scaling.factor);
     }
   }
   return line + message(", attention factor ", rope.attention_factor());
@@ -139,6 +140,11 @@ std::string summary(const Rope& rope) {
 PlanOptions::PlanOptions(CLI::App& verb) {
   verb.add_option("--spec", spec_file_, "A JSON file that says which rope; instead of the flags")
       ->type_name("FILE")
+      ->check(refuse_empty)
+      ->group("Which rope");
+  verb.add_option("--length", length_,
+                  "How many positions it is for, where the scaling depends on that")
+      ->type_name("N")
       ->check(refuse_empty)
       ->group("Which rope");
   for (const Flag& flag : kFlags) {
@@ -153,17 +159,24 @@ PlanOptions::PlanOptions(CLI::App& verb) {
   }
 }
 
+std::optional<std::int64_t> PlanOptions::length() const {
+  if (length_.empty()) return std::nullopt;
+  const std::int64_t length = parse_int64("--length", length_);
+  if (length < 1) throw UsageError(message("--length ", length, " is less than 1"));
+  return length;
+}
+
 Rope PlanOptions::rope() const {
   if (spec_file_.empty() && values_.empty()) {
     throw UsageError("say which rope: --spec FILE, or --head-dim N and what else is not default");
   }
-  if (spec_file_.empty()) return Rope(spec_of_flags(values_));
+  if (spec_file_.empty()) return Rope(spec_of_flags(values_), length());
   for (const Flag& flag : kFlags) {
     if (values_.count(flag.key) != 0) {
       throw UsageError(message(flag.flag, " beside --spec: put it into the file, or give no file"));
     }
   }
-  return Rope(spec_of_file(spec_file_));
+  return Rope(spec_of_file(spec_file_), length());
 }
 
 std::int64_t parse_int64(const std::string& flag, const std::string& text) {

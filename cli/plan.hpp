@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ropewalk/rope.hpp>
 #include <string>
 
@@ -20,10 +21,13 @@ class PlanOptions {
   PlanOptions& operator=(const PlanOptions&) = delete;
 
   [[nodiscard]] Rope rope() const;
+  // --length N, at least 1.
+  [[nodiscard]] std::optional<std::int64_t> length() const;
   [[nodiscard]] const std::string& spec_file() const noexcept { return spec_file_; }
 
  private:
   std::string spec_file_;
+  std::string length_;
   std::map<std::string, std::string> values_;  // of the flags, by the key of the Spec
 };
 

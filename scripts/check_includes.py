@@ -15,7 +15,7 @@ ROOMS = {
     "tensor": (),
     "version": ("kernels",),
     "message": (),
-    "spec": (),
+    "spec": ("scaling",),
     "frequencies": ("spec",),
     "rope": ("frequencies", "spec"),
     "positions": (),
@@ -23,6 +23,7 @@ ROOMS = {
     "options": (),
     "openmp": (),
     # Parts of a room that have a file of their own.
+    "scaling": ("spec",),
     "overlap": (),
     "element": (),
     "rows": ("spec", "rope", "positions", "kernels"),
@@ -41,7 +42,7 @@ FREE = ("error", "tensor", "version", "options", "message", "element")
 # Rooms made of several sources: their stem may go on after the room's name (kernels-inl).
 SPLIT = ("kernels", "ropewalk")
 # Rooms without a public header.
-PRIVATE = ("kernels", "overlap", "element", "rows", "given", "operands", "message", "formats")
+PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "message", "formats")
 # Rooms that use public headers only, of src/ too.
 OUTSIDERS = ("check", "ropewalk")
 # Folders that are rooms, and what they use beside public headers and FREE.

@@ -56,7 +56,12 @@ std::string names_of(const std::array<Enum, N>& values) {
 }
 
 constexpr std::array kPairings = {Pairing::kHalves, Pairing::kAdjacent};
-constexpr std::array kScalingTypes = {Scaling::Type::kDefault, Scaling::Type::kLinear};
+constexpr std::array kScalingTypes = {
+    Scaling::Type::kDefault,      Scaling::Type::kLinear,          Scaling::Type::kNtk,
+    Scaling::Type::kDynamic,      Scaling::Type::kDynamicStepwise, Scaling::Type::kNtkByParts,
+    Scaling::Type::kYarn,         Scaling::Type::kLlama3,          Scaling::Type::kLongrope,
+    Scaling::Type::kProportional, Scaling::Type::kDivisors};
+constexpr std::array kRoundings = {FrequencyRounding::kNone, FrequencyRounding::kFloat32};
 constexpr std::array kOrders = {Axes::Order::kBlocks, Axes::Order::kCycle, Axes::Order::kGgmlCycle,
                                 Axes::Order::kErnie, Axes::Order::kRoundRobin};
 
@@ -107,6 +112,10 @@ void read(const Json& value, std::string_view path, Scaling::Type& out) {
   out = read_name(value, path, kScalingTypes);
 }
 
+void read(const Json& value, std::string_view path, FrequencyRounding& out) {
+  out = read_name(value, path, kRoundings);
+}
+
 void read(const Json& value, std::string_view path, Axes::Order& out) {
   out = read_name(value, path, kOrders);
 }
@@ -143,6 +152,7 @@ bool write(const T& value, OrderedJson& out) {
 
 bool write(const Pairing& value, OrderedJson& out) { return write(name(value), out); }
 bool write(const Scaling::Type& value, OrderedJson& out) { return write(name(value), out); }
+bool write(const FrequencyRounding& value, OrderedJson& out) { return write(name(value), out); }
 bool write(const Axes::Order& value, OrderedJson& out) { return write(name(value), out); }
 bool write(const Scaling& value, OrderedJson& out);
 bool write(const Axes& value, OrderedJson& out);
@@ -192,6 +202,7 @@ constexpr std::array kSpecKeys = {
     key_of<&SpecFields::scaling, SpecFields>("scaling"),
     key_of<&SpecFields::frequencies, SpecFields>("frequencies"),
     key_of<&SpecFields::attention_factor, SpecFields>("attention_factor"),
+    rare_key_of<&SpecFields::frequency_rounding, SpecFields>("frequency_rounding"),
     key_of<&SpecFields::axes, SpecFields>("axes"),
     key_of<&SpecFields::axis_of_pair, SpecFields>("axis_of_pair"),
 };
@@ -200,6 +211,23 @@ constexpr std::array kSpecKeys = {
 constexpr std::array kScalingKeys = {
     key_of<&Scaling::type, Scaling>("type"),
     key_of<&Scaling::factor, Scaling>("factor"),
+    key_of<&Scaling::alpha, Scaling>("alpha"),
+    key_of<&Scaling::original_max_position_embeddings, Scaling>("original_max_position_embeddings"),
+    key_of<&Scaling::beta_fast, Scaling>("beta_fast"),
+    key_of<&Scaling::beta_slow, Scaling>("beta_slow"),
+    key_of<&Scaling::truncate, Scaling>("truncate"),
+    key_of<&Scaling::mscale, Scaling>("mscale"),
+    key_of<&Scaling::mscale_all_dim, Scaling>("mscale_all_dim"),
+    key_of<&Scaling::attention_factor, Scaling>("attention_factor"),
+    key_of<&Scaling::extrapolation_factor, Scaling>("extrapolation_factor"),
+    key_of<&Scaling::low_freq_factor, Scaling>("low_freq_factor"),
+    key_of<&Scaling::high_freq_factor, Scaling>("high_freq_factor"),
+    key_of<&Scaling::short_factor, Scaling>("short_factor"),
+    key_of<&Scaling::long_factor, Scaling>("long_factor"),
+    key_of<&Scaling::short_mscale, Scaling>("short_mscale"),
+    key_of<&Scaling::long_mscale, Scaling>("long_mscale"),
+    key_of<&Scaling::rotating_pairs, Scaling>("rotating_pairs"),
+    key_of<&Scaling::divisors, Scaling>("divisors"),
 };
 
 // The keys of its axes.

@@ -31,8 +31,8 @@ std::uint64_t turn_from(const Rope::Ratio& ratio) noexcept {
   return static_cast<std::uint64_t>(high) + static_cast<std::uint64_t>(std::llrint(rest));
 }
 
-Rope::Rope(const Spec& spec) {
-  Frequencies made = ropewalk::frequencies(spec);
+Rope::Rope(const Spec& spec, std::optional<std::int64_t> length) {
+  Frequencies made = ropewalk::frequencies(spec, length);
   std::vector<Ratio> ratios;
   std::vector<std::uint64_t> turns;
   for (const double omega : made.radians) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "message.hpp"
+#include "scaling.hpp"
 
 namespace ropewalk {
 namespace {
@@ -72,17 +73,6 @@ void check_dims(SpecFields& fields) {
 void check_base(double base) {
   if (!std::isfinite(base) || base < kMinBase) {
     refuse("base ", base, " is not a finite number of at least 2^-30");
-  }
-}
-
-void check_scaling(const Scaling& scaling) {
-  if (scaling.type == Scaling::Type::kDefault) {
-    if (scaling.factor) refuse("scaling type default takes no factor, got ", *scaling.factor);
-    return;
-  }
-  if (!scaling.factor) refuse("scaling type ", name(scaling.type), " wants a factor");
-  if (!std::isfinite(*scaling.factor) || *scaling.factor < 1) {
-    refuse("scaling factor ", *scaling.factor, " is not a finite number of at least 1");
   }
 }
 
@@ -213,8 +203,9 @@ void check_enums(const SpecFields& fields) {
     check_enum("output_pairing", *fields.output_pairing, Pairing::kAdjacent);
   }
   if (fields.scaling) {
-    check_enum("scaling type", fields.scaling->type, Scaling::Type::kLinear);
+    check_enum("scaling type", fields.scaling->type, Scaling::Type::kDivisors);
   }
+  check_enum("frequency_rounding", fields.frequency_rounding, FrequencyRounding::kFloat32);
   if (fields.axes) check_enum("axes order", fields.axes->order, Axes::Order::kRoundRobin);
 }
 
@@ -230,8 +221,8 @@ std::string_view name(Pairing pairing) noexcept {
   return pairing == Pairing::kHalves ? "halves" : "adjacent";
 }
 
-std::string_view name(Scaling::Type type) noexcept {
-  return type == Scaling::Type::kDefault ? "default" : "linear";
+std::string_view name(FrequencyRounding rounding) noexcept {
+  return rounding == FrequencyRounding::kNone ? "none" : "float32";
 }
 
 Spec::Spec(SpecFields fields) : fields_(std::move(fields)) {
@@ -241,7 +232,9 @@ Spec::Spec(SpecFields fields) : fields_(std::move(fields)) {
     check_frequencies(fields_);
   } else {
     if (fields_.base) check_base(*fields_.base);
-    if (fields_.scaling) check_scaling(*fields_.scaling);
+    if (fields_.scaling) {
+      check_scaling(*fields_.scaling, base(), rotary_dim() / 2 / window_parts());
+    }
   }
   if (const auto m = fields_.attention_factor;
       m && !(*m >= kMinAttentionFactor && *m <= kMaxAttentionFactor)) {

@@ -10,6 +10,10 @@
 namespace ropewalk {
 namespace {
 
+const std::string kScalings =
+    "default, linear, ntk, dynamic, dynamic_stepwise, ntk_by_parts, yarn, llama3, longrope, "
+    "proportional or divisors";
+
 // The message of the Error that reading this text ends in, with the code in front.
 std::string refusal(std::string_view json) {
   try {
@@ -96,6 +100,34 @@ TEST(Model, window_direction_and_axes_are_written_where_they_are_not_the_default
             R"({"head_dim":8,"rotary_dim":8,"pairing":"halves","base":10000.0})");
 }
 
+TEST(Model, every_scaling_reads_back_as_it_was_written) {
+  for (
+      const char* scaling : {
+          R"({"type":"ntk","alpha":8.0})",
+          R"({"type":"dynamic","factor":4.0,"original_max_position_embeddings":2048})",
+          R"({"type":"dynamic","alpha":1000.0})",
+          R"({"type":"dynamic_stepwise","original_max_position_embeddings":2048})",
+          R"({"type":"ntk_by_parts","factor":4.0,"original_max_position_embeddings":2048,)"
+          R"("extrapolation_factor":0.5})",
+          R"({"type":"yarn","factor":4.0,"original_max_position_embeddings":2048,)"
+          R"("beta_fast":16.0,"beta_slow":2.0,"truncate":false,"mscale":0.707,)"
+          R"("mscale_all_dim":1.0,"attention_factor":1.25,"extrapolation_factor":0.5})",
+          R"({"type":"llama3","factor":8.0,"original_max_position_embeddings":8192,)"
+          R"("low_freq_factor":1.0,"high_freq_factor":4.0})",
+          R"({"type":"longrope","factor":32.0,"original_max_position_embeddings":4096,)"
+          R"("short_factor":[1.0,1.5],"long_factor":[1.0,64.5],"short_mscale":1.0,"long_mscale":1.5})",
+          R"({"type":"proportional","factor":2.0,"rotating_pairs":1})",
+          R"({"type":"divisors","factor":2.0,"divisors":[1.0,1e+30]})",
+      }) {
+    const std::string json = R"({"head_dim":4,"rotary_dim":4,"pairing":"halves","base":10000.0,)"
+                             R"("scaling":)" +
+                             std::string(scaling) + R"(,"frequency_rounding":"float32"})";
+    const Spec spec = spec_from_json(json);
+    EXPECT_EQ(spec_to_json(spec), json);
+    EXPECT_EQ(spec.frequency_rounding(), FrequencyRounding::kFloat32);
+  }
+}
+
 TEST(Model, window_direction_and_axes_reach_their_fields) {
   const Spec spec = spec_from_json(
       R"({"head_dim": 192, "rotary_offset": 128.0, "output_pairing": "adjacent",
@@ -164,7 +196,7 @@ TEST(Model, a_wrong_type_is_named_with_its_key) {
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"type": "linear", "factor": [8]}})"),
             "bad format: scaling.factor: got an array, want a number");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"type": 1}})"),
-            "bad format: scaling.type: got a number, want a string: default or linear");
+            "bad format: scaling.type: got a number, want a string: " + kScalings);
   EXPECT_EQ(refusal(R"({"head_dim": 8, "pairing": 2})"),
             "bad format: pairing: got a number, want a string: halves or adjacent");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "frequencies": {}})"),
@@ -199,12 +231,16 @@ TEST(Model, unknown_keys_and_names_list_the_known_ones) {
   EXPECT_EQ(refusal(R"({"head_dim": 8, "theta": 1})"),
             "bad format: theta: not a key that is known here; these are: head_dim, rotary_dim, "
             "rotary_offset, pairing, output_pairing, clockwise, window_parts, base, scaling, "
-            "frequencies, attention_factor, axes, axis_of_pair");
+            "frequencies, attention_factor, frequency_rounding, axes, axis_of_pair");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "theta": null})").substr(0, 21), "bad format: theta: no");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"rope_type": "linear"}})"),
-            "bad format: scaling.rope_type: not a key that is known here; these are: type, factor");
+            "bad format: scaling.rope_type: not a key that is known here; these are: type, factor, "
+            "alpha, original_max_position_embeddings, beta_fast, beta_slow, truncate, mscale, "
+            "mscale_all_dim, attention_factor, extrapolation_factor, low_freq_factor, "
+            "high_freq_factor, short_factor, long_factor, short_mscale, long_mscale, "
+            "rotating_pairs, divisors");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"type": "spiral"}})"),
-            "bad format: scaling.type: \"spiral\" is not known, want default or linear");
+            "bad format: scaling.type: \"spiral\" is not known, want " + kScalings);
   EXPECT_EQ(refusal(R"({"head_dim": 8, "pairing": "neox"})"),
             "bad format: pairing: \"neox\" is not known, want halves or adjacent");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "axes": {"sections": [4], "order": "hw"}})"),
@@ -219,7 +255,7 @@ TEST(Model, missing_keys_are_named) {
   EXPECT_EQ(refusal(R"({"head_dim": null})"),
             "bad format: head_dim: missing, want the number of elements of a head");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {}})"),
-            "bad format: scaling.type: missing, want default or linear");
+            "bad format: scaling.type: missing, want " + kScalings);
   EXPECT_EQ(refusal(R"({"head_dim": 8, "axes": {"order": "cycle"}})"),
             "bad format: axes.sections: missing, want the number of pairs of each axis");
 }

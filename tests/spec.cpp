@@ -78,22 +78,113 @@ TEST(Spec, refuses_an_attention_factor_that_is_no_positive_number) {
   }
 }
 
+// Of 8 elements with this scaling.
+std::string scaling_refusal(const Scaling& scaling, double base = 10000) {
+  return refusal({.head_dim = 8, .base = base, .scaling = scaling});
+}
+
 TEST(Spec, a_scaling_has_the_fields_of_its_type_and_no_others) {
   using Type = Scaling::Type;
-  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = Type::kLinear}}),
-            "scaling type linear wants a factor");
-  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.factor = 2}}),
-            "scaling type default takes no factor, got 2");
-  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = Type::kLinear, .factor = 0.5}}),
-            "scaling factor 0.5 is not a finite number of at least 1");
-  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = Type::kLinear, .factor = 8}}), "");
+  for (const auto& [scaling, why] : std::vector<std::pair<Scaling, std::string>>{
+           {{.type = Type::kLinear}, "scaling type linear wants factor"},
+           {{.factor = 2}, "scaling type default takes no factor"},
+           {{.type = Type::kLinear, .factor = 8}, ""},
+           {{.type = Type::kNtk, .factor = 8}, "scaling type ntk takes no factor"},
+           {{.type = Type::kNtk, .alpha = 8}, ""},
+           {{.type = Type::kDynamic}, "scaling type dynamic wants factor or alpha"},
+           {{.type = Type::kDynamic, .factor = 2, .alpha = 2},
+            "scaling type dynamic: factor beside alpha"},
+           {{.type = Type::kDynamic, .factor = 2},
+            "scaling type dynamic: factor and original_max_position_embeddings belong together"},
+           {{.type = Type::kDynamic, .alpha = 2, .original_max_position_embeddings = 5},
+            "scaling type dynamic: factor and original_max_position_embeddings belong together"},
+           {{.type = Type::kDynamic, .factor = 2, .original_max_position_embeddings = 5}, ""},
+           {{.type = Type::kDynamicStepwise},
+            "scaling type dynamic_stepwise wants original_max_position_embeddings"},
+           {{.type = Type::kYarn, .factor = 2},
+            "scaling type yarn wants original_max_position_embeddings"},
+           {{.type = Type::kYarn, .factor = 2, .original_max_position_embeddings = 5}, ""},
+           {{.type = Type::kLlama3, .factor = 2, .original_max_position_embeddings = 5},
+            "scaling type llama3 wants low_freq_factor"},
+           {{.type = Type::kLlama3,
+             .factor = 2,
+             .original_max_position_embeddings = 5,
+             .low_freq_factor = 1,
+             .high_freq_factor = 4},
+            ""},
+           {{.type = Type::kLongrope,
+             .original_max_position_embeddings = 5,
+             .short_factor = {{1, 1, 1, 1}},
+             .long_factor = {{1, 2, 3, 4}}},
+            "scaling type longrope wants a factor, or an attention_factor"},
+           {{.type = Type::kLongrope,
+             .factor = 4,
+             .original_max_position_embeddings = 5,
+             .short_factor = {{1, 1, 1, 1}},
+             .long_factor = {{1, 2, 3, 4}},
+             .short_mscale = 1},
+            "scaling type longrope: short_mscale and long_mscale belong together"},
+           {{.type = Type::kLongrope,
+             .factor = 4,
+             .original_max_position_embeddings = 1,
+             .short_factor = {{1, 1, 1, 1}},
+             .long_factor = {{1, 2, 3, 4}}},
+            "scaling original_max_position_embeddings 1 of type longrope: want at least 2"},
+           {{.type = Type::kProportional}, ""},
+           {{.type = Type::kDivisors, .factor = 2}, "scaling type divisors wants divisors"},
+       }) {
+    EXPECT_EQ(scaling_refusal(scaling), why);
+  }
+}
+
+TEST(Spec, the_values_of_a_scaling_are_such_that_its_rule_can_work) {
+  using Type = Scaling::Type;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [scaling, why] : std::vector<std::pair<Scaling, std::string>>{
+           {{.type = Type::kLinear, .factor = 0.5},
+            "scaling factor 0.5 is not a number from 1 to 2^40"},
+           {{.type = Type::kLinear, .factor = nan},
+            "scaling factor nan is not a number from 1 to 2^40"},
+           {{.type = Type::kNtk, .alpha = 0}, "scaling alpha 0 is not a number from 2^-30 to 2^40"},
+           {{.type = Type::kYarn, .factor = 2, .original_max_position_embeddings = 0},
+            "scaling original_max_position_embeddings 0 is not an integer from 1 to 2^40"},
+           {{.type = Type::kYarn,
+             .factor = 2,
+             .original_max_position_embeddings = 5,
+             .beta_slow = 0},
+            "scaling beta_slow 0 is not a number from 2^-100 to 2^100"},
+           {{.type = Type::kYarn,
+             .factor = 2,
+             .original_max_position_embeddings = 5,
+             .extrapolation_factor = 1.5},
+            "scaling extrapolation_factor 1.5 is not a number from 0 to 1"},
+           {{.type = Type::kLlama3,
+             .factor = 2,
+             .original_max_position_embeddings = 5,
+             .low_freq_factor = 4,
+             .high_freq_factor = 1},
+            "scaling low_freq_factor 4 is larger than high_freq_factor 1"},
+           {{.type = Type::kProportional, .rotating_pairs = 5},
+            "scaling rotating_pairs 5 is more than the 4 pairs there are"},
+           {{.type = Type::kDivisors, .divisors = {{1, 2, 3}}},
+            "scaling divisors has 3 values, want 4, the number of pairs"},
+           {{.type = Type::kDivisors, .divisors = {{1, 2, 0, 3}}},
+            "scaling divisors[2] 0 is not a number from 2^-100 to 2^100"},
+       }) {
+    EXPECT_EQ(scaling_refusal(scaling), why);
+  }
+  EXPECT_EQ(scaling_refusal(
+                {.type = Type::kYarn, .factor = 2, .original_max_position_embeddings = 5}, 1.0),
+            "scaling type yarn wants a base above 1, got 1");
 }
 
 TEST(Spec, refuses_an_enum_that_is_none) {
   EXPECT_EQ(refusal({.head_dim = 8, .pairing = static_cast<Pairing>(7)}),
             "pairing number 7 is unknown");
-  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = static_cast<Scaling::Type>(9)}}),
-            "scaling type number 9 is unknown");
+  EXPECT_EQ(refusal({.head_dim = 8, .frequency_rounding = static_cast<FrequencyRounding>(2)}),
+            "frequency_rounding number 2 is unknown");
+  EXPECT_EQ(refusal({.head_dim = 8, .scaling = Scaling{.type = static_cast<Scaling::Type>(11)}}),
+            "scaling type number 11 is unknown");
 }
 
 TEST(Spec, the_window_lies_inside_the_head) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ropewalk/frequencies.hpp>
 #include <ropewalk/spec.hpp>
 #include <span>
@@ -21,7 +22,8 @@ namespace ropewalk {
 // largest position, and no loss of accuracy far out. For real positions it keeps τ_i too.
 class Rope {
  public:
-  explicit Rope(const Spec& spec);
+  // length: as of frequencies(), for the rules that depend on it. Throws Error.
+  explicit Rope(const Spec& spec, std::optional<std::int64_t> length = {});
 
   [[nodiscard]] const Spec& spec() const noexcept { return plan_->spec; }
   // ω_i in radians per position, rotary_dim / 2 of them.

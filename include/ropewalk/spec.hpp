@@ -28,20 +28,60 @@ enum class Pairing : std::uint8_t { kHalves, kAdjacent };
 std::string_view name(Pairing pairing) noexcept;
 
 // A rule that changes the frequencies to stretch the context. Each rule takes the fields that its
-// line names, and no others.
+// line names, those in brackets if wanted, and no others; the formulas stand in frequencies.hpp.
 struct Scaling {
   enum class Type : std::uint8_t {
-    kDefault,  // no scaling
-    kLinear,  // factor: all frequencies are divided by it (position interpolation, Chen et al. 2023)
+    kDefault,          // no scaling
+    kLinear,           // factor
+    kNtk,              // alpha
+    kDynamic,          // factor and original_max_position_embeddings; or alpha
+    kDynamicStepwise,  // original_max_position_embeddings
+    kNtkByParts,       // factor, original_max_position_embeddings [extrapolation_factor]
+    kYarn,      // factor, original_max_position_embeddings [beta_fast, beta_slow, truncate, mscale,
+                // mscale_all_dim, attention_factor, extrapolation_factor]
+    kLlama3,    // factor, low_freq_factor, high_freq_factor, original_max_position_embeddings
+    kLongrope,  // short_factor, long_factor, original_max_position_embeddings, and factor or
+                // attention_factor [short_mscale and long_mscale]
+    kProportional,  // [rotating_pairs, factor]
+    kDivisors,      // divisors [factor]
   };
   Type type = Type::kDefault;
-  std::optional<double> factor = {};
+  std::optional<double> factor = {};  // how often the trained context the new one is; 1 to 2^40
+  std::optional<double> alpha = {};   // of the base; 2^-30 to 2^40
+  std::optional<std::int64_t> original_max_position_embeddings = {};  // the trained context, in
+                                                                      // positions; 1 to 2^40
+  std::optional<double> beta_fast = {};             // turns within the trained context; 32
+  std::optional<double> beta_slow = {};             // 1
+  std::optional<bool> truncate = {};                // whether bounds are whole pairs; true
+  std::optional<double> mscale = {};                // counts only beside mscale_all_dim
+  std::optional<double> mscale_all_dim = {};        // 0 of either is as if it were absent
+  std::optional<double> attention_factor = {};      // m, instead of the rule's
+  std::optional<double> extrapolation_factor = {};  // 0 to 1; 1
+  std::optional<double> low_freq_factor = {};       // > 0, at most high_freq_factor
+  std::optional<double> high_freq_factor = {};
+  // Divisors of ω_i, > 0, one for each pair of a part of the window.
+  std::optional<std::vector<double>> short_factor = {};
+  std::optional<std::vector<double>> long_factor = {};
+  std::optional<double> short_mscale = {};  // m while short_factor is in force
+  std::optional<double> long_mscale = {};
+  std::optional<std::int64_t> rotating_pairs = {};   // of each part; the rest stands still; all
+  std::optional<std::vector<double>> divisors = {};  // as short_factor
 
   bool operator==(const Scaling&) const = default;
 };
 
-// "default", "linear".
+// "default", "linear", "ntk", "dynamic", "dynamic_stepwise", "ntk_by_parts", "yarn", "llama3",
+// "longrope", "proportional", "divisors".
 std::string_view name(Scaling::Type type) noexcept;
+
+// Whether a double that was computed is rounded on.
+enum class FrequencyRounding : std::uint8_t {
+  kNone,
+  kFloat32,  // ω_i to the nearest float, as the code had it that a checkpoint was trained with
+};
+
+// "none", "float32".
+std::string_view name(FrequencyRounding rounding) noexcept;
 
 // Which axis of a position each pair turns with, for positions of several axes (text has 1, an image
 // 2, a video 3). sections[a] belongs to axis a, in the order of the position array: t, h, w, e; their
@@ -84,9 +124,10 @@ struct SpecFields {
   // Instead of base and scaling: rotary_dim/2 values, radians per position, |ω| < 2^32, any sign.
   std::optional<std::vector<double>> frequencies = {};
   std::optional<double> attention_factor = {};  // replaces the rule's; 2^-100 to 2^100
-  std::optional<Axes> axes = {};                // one axis
-  std::optional<std::vector<std::int64_t>> axis_of_pair = {};  // instead of axes: rotary_dim/2
-                                                               // values, 0 to 15
+  FrequencyRounding frequency_rounding = FrequencyRounding::kNone;  // of ω_i, given ones too
+  std::optional<Axes> axes = {};                                    // one axis
+  std::optional<std::vector<std::int64_t>> axis_of_pair = {};       // instead of axes: rotary_dim/2
+                                                                    // values, 0 to 15
 };
 
 class Spec {
@@ -112,6 +153,9 @@ class Spec {
   // Empty: by the rule.
   [[nodiscard]] std::optional<double> attention_factor() const noexcept {
     return fields_.attention_factor;
+  }
+  [[nodiscard]] FrequencyRounding frequency_rounding() const noexcept {
+    return fields_.frequency_rounding;
   }
   // The axis of each pair, rotary_dim/2 of them, from axes or axis_of_pair; empty for one axis.
   [[nodiscard]] const std::vector<std::uint8_t>& axis_of_pair() const noexcept {
