@@ -39,8 +39,8 @@ ROOMS = {
 }
 FREE = ("error", "tensor", "version", "options", "message", "element")
 
-# Rooms made of several sources: their stem may go on after the room's name (kernels-inl).
-SPLIT = ("kernels", "ropewalk")
+# Rooms made of several sources: their stem may go on after the room's name (kernels-inl, model-gguf).
+SPLIT = ("kernels", "model", "ropewalk")
 # Rooms without a public header.
 PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "message", "formats")
 # Rooms that use public headers only, of src/ too.

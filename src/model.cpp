@@ -1,359 +1,121 @@
+#include "model.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <concepts>
-#include <nlohmann/json.hpp>
 #include <ropewalk/error.hpp>
-#include <ropewalk/model.hpp>
-#include <set>
 #include <utility>
 
+#include "formats/file.hpp"
 #include "message.hpp"
 
 namespace ropewalk {
 namespace {
 
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
+// A config.json has a few KiB; of what is larger, and no GGUF, somebody gave the wrong file.
+constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{16} << 20;
+
+constexpr std::string_view kGgufMagic = "GGUF";
+
+bool is_gguf(const formats::InputFile& file) {
+  std::array<char, kGgufMagic.size()> magic{};
+  if (file.size() < magic.size()) return false;
+  file.read(0, std::as_writable_bytes(std::span(magic)));
+  return std::string_view(magic.data(), magic.size()) == kGgufMagic;
+}
 
 template <class... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
-  throw Error(ErrorCode::kBadFormat, message(parts...));
-}
-
-std::string_view type_of(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::object: return "an object";
-    case Json::value_t::array: return "an array";
-    case Json::value_t::string: return "a string";
-    case Json::value_t::boolean: return "a boolean";
-    case Json::value_t::null: return "null";
-    default: return "a number";
-  }
-}
-
-[[noreturn]] void refuse_type(std::string_view path, const Json& value, std::string_view wanted) {
-  refuse(path, ": got ", type_of(value), ", want ", wanted);
-}
-
-// What stands in the file, on one line: control characters are escaped.
-std::string quoted(const std::string& given) { return Json(given).dump(); }
-
-std::string joined(std::string_view path, const std::string& key) {
-  const std::string escaped = quoted(key);
-  const std::string_view bare = std::string_view(escaped).substr(1, escaped.size() - 2);
-  return path.empty() ? std::string(bare) : message(path, ".", bare);
-}
-
-// What one name of an enumeration is: "halves or adjacent", "a, b or c".
-template <class Enum, std::size_t N>
-std::string names_of(const std::array<Enum, N>& values) {
-  std::string names;
-  for (std::size_t i = 0; i < N; ++i) {
-    names += message(i == 0 ? "" : i + 1 < N ? ", " : " or ", name(values[i]));
-  }
-  return names;
-}
-
-constexpr std::array kPairings = {Pairing::kHalves, Pairing::kAdjacent};
-constexpr std::array kScalingTypes = {
-    Scaling::Type::kDefault,      Scaling::Type::kLinear,          Scaling::Type::kNtk,
-    Scaling::Type::kDynamic,      Scaling::Type::kDynamicStepwise, Scaling::Type::kNtkByParts,
-    Scaling::Type::kYarn,         Scaling::Type::kLlama3,          Scaling::Type::kLongrope,
-    Scaling::Type::kProportional, Scaling::Type::kDivisors};
-constexpr std::array kRoundings = {FrequencyRounding::kNone, FrequencyRounding::kFloat32};
-constexpr std::array kOrders = {Axes::Order::kBlocks, Axes::Order::kCycle, Axes::Order::kGgmlCycle,
-                                Axes::Order::kErnie, Axes::Order::kRoundRobin};
-
-template <class Enum, std::size_t N>
-Enum read_name(const Json& value, std::string_view path, const std::array<Enum, N>& known) {
-  if (!value.is_string()) refuse_type(path, value, message("a string: ", names_of(known)));
-  const auto& given = value.get_ref<const std::string&>();
-  const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](Enum candidate) { return name(candidate) == given; });
-  if (found == known.end()) {
-    refuse(path, ": ", quoted(given), " is not known, want ", names_of(known));
-  }
-  return *found;
-}
-
-// read() of every type that a key can have.
-
-void read(const Json& value, std::string_view path, double& out) {
-  if (!value.is_number()) refuse_type(path, value, "a number");
-  out = value.get<double>();
-}
-
-void read(const Json& value, std::string_view path, std::int64_t& out) {
-  if (!value.is_number()) refuse_type(path, value, "an integer");
-  if (value.is_number_float()) {  // 128.0 is an integer, too
-    const double number = value.get<double>();
-    if (number != std::trunc(number)) refuse(path, ": ", number, " is not an integer");
-    if (!(std::abs(number) < 0x1p63)) refuse(path, ": ", number, " is beyond 64 bits");
-    out = static_cast<std::int64_t>(number);
-    return;
-  }
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) {
-    refuse(path, ": ", value.get<std::uint64_t>(), " is beyond 64 bits");
-  }
-  out = value.get<std::int64_t>();
-}
-
-void read(const Json& value, std::string_view path, bool& out) {
-  if (!value.is_boolean()) refuse_type(path, value, "true or false");
-  out = value.get<bool>();
-}
-
-void read(const Json& value, std::string_view path, Pairing& out) {
-  out = read_name(value, path, kPairings);
-}
-
-void read(const Json& value, std::string_view path, Scaling::Type& out) {
-  out = read_name(value, path, kScalingTypes);
-}
-
-void read(const Json& value, std::string_view path, FrequencyRounding& out) {
-  out = read_name(value, path, kRoundings);
-}
-
-void read(const Json& value, std::string_view path, Axes::Order& out) {
-  out = read_name(value, path, kOrders);
-}
-
-template <class Number>
-void read(const Json& value, std::string_view path, std::vector<Number>& out) {
-  if (!value.is_array()) {
-    refuse_type(path, value,
-                std::integral<Number> ? "an array of integers" : "an array of numbers");
-  }
-  out.clear();
-  out.reserve(value.size());
-  for (const Json& element : value) {
-    const std::string here = message(path, "[", out.size(), "]");
-    read(element, here, out.emplace_back());
-  }
-}
-
-void read(const Json& value, std::string_view path, Scaling& out);
-void read(const Json& value, std::string_view path, Axes& out);
-
-template <class T>
-void read(const Json& value, std::string_view path, std::optional<T>& out) {
-  read(value, path, out.emplace());
-}
-
-// write() of every type that a key can have: false if there is nothing to write.
-
-template <class T>
-bool write(const T& value, OrderedJson& out) {
-  out = value;
-  return true;
-}
-
-bool write(const Pairing& value, OrderedJson& out) { return write(name(value), out); }
-bool write(const Scaling::Type& value, OrderedJson& out) { return write(name(value), out); }
-bool write(const FrequencyRounding& value, OrderedJson& out) { return write(name(value), out); }
-bool write(const Axes::Order& value, OrderedJson& out) { return write(name(value), out); }
-bool write(const Scaling& value, OrderedJson& out);
-bool write(const Axes& value, OrderedJson& out);
-
-template <class T>
-bool write(const std::optional<T>& value, OrderedJson& out) {
-  return value && write(*value, out);
-}
-
-// A row of a table of keys: the name in the JSON and the field of a struct that it fills.
-template <class Fields>
-struct Key {
-  std::string_view name;
-  void (*read)(const Json& value, std::string_view path, Fields& fields);
-  bool (*write)(const Fields& fields, OrderedJson& out);
-};
-
-template <auto member, class Fields>
-constexpr Key<Fields> key_of(std::string_view name) {
-  return {name,
-          [](const Json& value, std::string_view path, Fields& fields) {
-            read(value, path, fields.*member);
-          },
-          [](const Fields& fields, OrderedJson& out) { return write(fields.*member, out); }};
-}
-
-// Written only where it is not what an absent key means.
-template <auto member, class Fields>
-constexpr Key<Fields> rare_key_of(std::string_view name) {
-  Key<Fields> key = key_of<member, Fields>(name);
-  key.write = [](const Fields& fields, OrderedJson& out) {
-    return fields.*member != Fields{}.*member && write(fields.*member, out);
-  };
-  return key;
-}
-
-// The keys of a Spec, in the order in which they are written.
-constexpr std::array kSpecKeys = {
-    key_of<&SpecFields::head_dim, SpecFields>("head_dim"),
-    key_of<&SpecFields::rotary_dim, SpecFields>("rotary_dim"),
-    rare_key_of<&SpecFields::rotary_offset, SpecFields>("rotary_offset"),
-    key_of<&SpecFields::pairing, SpecFields>("pairing"),
-    key_of<&SpecFields::output_pairing, SpecFields>("output_pairing"),
-    rare_key_of<&SpecFields::clockwise, SpecFields>("clockwise"),
-    rare_key_of<&SpecFields::window_parts, SpecFields>("window_parts"),
-    key_of<&SpecFields::base, SpecFields>("base"),
-    key_of<&SpecFields::scaling, SpecFields>("scaling"),
-    key_of<&SpecFields::frequencies, SpecFields>("frequencies"),
-    key_of<&SpecFields::attention_factor, SpecFields>("attention_factor"),
-    rare_key_of<&SpecFields::frequency_rounding, SpecFields>("frequency_rounding"),
-    key_of<&SpecFields::axes, SpecFields>("axes"),
-    key_of<&SpecFields::axis_of_pair, SpecFields>("axis_of_pair"),
-};
-
-// The keys of its scaling.
-constexpr std::array kScalingKeys = {
-    key_of<&Scaling::type, Scaling>("type"),
-    key_of<&Scaling::factor, Scaling>("factor"),
-    key_of<&Scaling::alpha, Scaling>("alpha"),
-    key_of<&Scaling::original_max_position_embeddings, Scaling>("original_max_position_embeddings"),
-    key_of<&Scaling::beta_fast, Scaling>("beta_fast"),
-    key_of<&Scaling::beta_slow, Scaling>("beta_slow"),
-    key_of<&Scaling::truncate, Scaling>("truncate"),
-    key_of<&Scaling::mscale, Scaling>("mscale"),
-    key_of<&Scaling::mscale_all_dim, Scaling>("mscale_all_dim"),
-    key_of<&Scaling::attention_factor, Scaling>("attention_factor"),
-    key_of<&Scaling::extrapolation_factor, Scaling>("extrapolation_factor"),
-    key_of<&Scaling::low_freq_factor, Scaling>("low_freq_factor"),
-    key_of<&Scaling::high_freq_factor, Scaling>("high_freq_factor"),
-    key_of<&Scaling::short_factor, Scaling>("short_factor"),
-    key_of<&Scaling::long_factor, Scaling>("long_factor"),
-    key_of<&Scaling::short_mscale, Scaling>("short_mscale"),
-    key_of<&Scaling::long_mscale, Scaling>("long_mscale"),
-    key_of<&Scaling::rotating_pairs, Scaling>("rotating_pairs"),
-    key_of<&Scaling::divisors, Scaling>("divisors"),
-};
-
-// The keys of its axes.
-constexpr std::array kAxesKeys = {
-    key_of<&Axes::sections, Axes>("sections"),
-    key_of<&Axes::order, Axes>("order"),
-};
-
-template <class Fields, std::size_t N>
-void read_object(const Json& object, std::string_view path, const std::array<Key<Fields>, N>& keys,
-                 Fields& fields) {
-  if (!object.is_object()) refuse_type(path.empty() ? "spec" : path, object, "an object");
-  for (const auto& [given, value] : object.items()) {
-    const std::string here = joined(path, given);
-    const auto key = std::find_if(keys.begin(), keys.end(),
-                                  [&](const Key<Fields>& row) { return row.name == given; });
-    if (key == keys.end()) {
-      std::string known;
-      for (const auto& row : keys) known += message(known.empty() ? "" : ", ", row.name);
-      refuse(here, ": not a key that is known here; these are: ", known);
-    }
-    if (!value.is_null()) key->read(value, here, fields);
-  }
-}
-
-template <class Fields, std::size_t N>
-void write_object(const Fields& fields, const std::array<Key<Fields>, N>& keys, OrderedJson& out) {
-  out = OrderedJson::object();
-  for (const auto& key : keys) {
-    OrderedJson value;
-    if (key.write(fields, value)) out[std::string(key.name)] = std::move(value);
-  }
-}
-
-// Refuses an object without this key, or with null there.
-void require(const Json& object, std::string_view path, const char* key, std::string_view wanted) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) {
-    refuse(joined(path, key), ": missing, want ", wanted);
-  }
-}
-
-void read(const Json& value, std::string_view path, Scaling& out) {
-  read_object(value, path, kScalingKeys, out);
-  require(value, path, "type", names_of(kScalingTypes));
-}
-
-bool write(const Scaling& value, OrderedJson& out) {
-  write_object(value, kScalingKeys, out);
-  return true;
-}
-
-void read(const Json& value, std::string_view path, Axes& out) {
-  read_object(value, path, kAxesKeys, out);
-  require(value, path, "sections", "the number of pairs of each axis");
-}
-
-bool write(const Axes& value, OrderedJson& out) {
-  write_object(value, kAxesKeys, out);
-  return true;
-}
-
-// Of two values for one key the parser would silently keep the last.
-class DuplicateKeys {
- public:
-  void see(Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open_.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_.pop_back();
-    if (event == Json::parse_event_t::key) see_key(parsed.get_ref<const std::string&>());
-  }
-
- private:
-  struct Object {
-    std::set<std::string> keys;
-    std::string last;
-  };
-
-  void see_key(const std::string& key) {
-    open_.back().last = key;
-    if (open_.back().keys.insert(key).second) return;
-    std::string path;
-    for (const Object& object : open_) path = joined(path, object.last);
-    refuse(path, ": given twice");
-  }
-
-  std::vector<Object> open_;  // from the outermost
-};
-
-constexpr int kMaxDepth = 16;  // a Spec has 3
-
-Json parse(std::string_view json) {
-  // The parser would take it for the end, and say nothing of what follows.
-  if (const std::size_t null = json.find('\0'); null != json.npos) {
-    refuse("not JSON: byte ", null, " is 0");
-  }
-  DuplicateKeys duplicates;
-  try {
-    return Json::parse(json, [&](int depth, Json::parse_event_t event, const Json& parsed) {
-      if (depth > kMaxDepth) refuse("not a Spec: nested deeper than ", kMaxDepth);
-      duplicates.see(event, parsed);
-      return true;
-    });
-  } catch (const Json::exception& error) {
-    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse ..."
-    const std::size_t bracket = what.find("] ");
-    refuse("not JSON: ", bracket == what.npos ? what : what.substr(bracket + 2));
-  }
+  throw Error(ErrorCode::kInvalidArgument, message(parts...));
 }
 
 }  // namespace
 
-Spec spec_from_json(std::string_view json) {
-  const Json object = parse(json);
-  SpecFields fields;
-  read_object(object, "", kSpecKeys, fields);
-  require(object, "", "head_dim", "the number of elements of a head");
-  return Spec(std::move(fields));
+double QueryScale::at(std::int64_t position) const noexcept {
+  if (position < 0) return 1;
+  const auto p = static_cast<double>(position);
+  const auto l = static_cast<double>(length);
+  if (kind == Kind::kLogN) return std::max(1.0, std::log(p + 1) / std::log(l));
+  return 1 + scale * std::log(1 + std::floor((p + static_cast<double>(offset)) / l));
 }
 
-std::string spec_to_json(const Spec& spec) {
-  SpecFields fields = spec.fields();
-  if (!fields.frequencies) fields.base = spec.base();  // said, not left to a default
-  if (fields.output_pairing == fields.pairing) fields.output_pairing.reset();
-  OrderedJson object;
-  write_object(fields, kSpecKeys, object);
-  return object.dump();
+const Spec& LayerKind::spec() const {
+  if (!spec_) {
+    throw Error(ErrorCode::kUnsupported, message("layers of ", layer_type_, " do not rotate"));
+  }
+  return *spec_;
+}
+
+Model Model::from_file(const std::string& path) {
+  const formats::InputFile file(path);
+  if (is_gguf(file)) return model_from_gguf(formats::Source::of(file));
+  return from_config(file.text(kMaxConfigBytes), path);
+}
+
+const LayerKind& Model::layer(std::int64_t i) const {
+  std::int64_t layers = 0;
+  for (const LayerKind& kind : kinds_) {
+    const auto indices = kind.layer_indices();
+    if (std::binary_search(indices.begin(), indices.end(), i)) return kind;
+    layers += static_cast<std::int64_t>(indices.size());
+  }
+  // Where their number is not said, and they are all alike, any will do.
+  if (layers == 0 && kinds_.size() == 1 && i >= 0) return kinds_.front();
+  if (layers == 0) refuse("layer ", i, ": the file does not say how many layers there are");
+  refuse("layer ", i, " is not between 0 and ", layers - 1);
+}
+
+const LayerKind& Model::kind(std::string_view layer_type) const {
+  std::vector<const LayerKind*> found;
+  std::string names;
+  for (const LayerKind& kind : kinds_) {
+    if (kind.layer_type() == layer_type) found.push_back(&kind);
+    if (names.find(kind.layer_type()) == names.npos) {
+      names += message(names.empty() ? "" : ", ", kind.layer_type());
+    }
+  }
+  if (found.empty()) refuse("layer_type ", layer_type, " does not occur, want one of: ", names);
+  const auto rotates = [](const LayerKind* kind) { return kind->rotates(); };
+  const auto rotating = std::count_if(found.begin(), found.end(), rotates);
+  if (rotating > 1) {
+    refuse("layer_type ", layer_type, " has ", rotating, " kinds that rotate: say which layer");
+  }
+  return rotating == 0 ? *found.front() : **std::find_if(found.begin(), found.end(), rotates);
+}
+
+ModelBuilder::ModelBuilder(std::string model_type) { model_.model_type_ = std::move(model_type); }
+
+LayerKind& ModelBuilder::kind_of(LayerDescription&& layer) {
+  const auto same = [&](const LayerKind& kind) {
+    return kind.layer_type_ == layer.layer_type && kind.spec_ == layer.spec &&
+           kind.softmax_scale_factor_ == layer.softmax_scale_factor &&
+           kind.query_scale_ == layer.query_scale;
+  };
+  const auto found = std::find_if(model_.kinds_.begin(), model_.kinds_.end(), same);
+  if (found != model_.kinds_.end()) return *found;
+  LayerKind& kind = model_.kinds_.emplace_back();
+  kind.layer_type_ = std::move(layer.layer_type);
+  kind.spec_ = std::move(layer.spec);
+  kind.softmax_scale_factor_ = layer.softmax_scale_factor;
+  kind.query_scale_ = layer.query_scale;
+  return kind;
+}
+
+void ModelBuilder::add_layer(LayerDescription layer) {
+  kind_of(std::move(layer)).layer_indices_.push_back(layers_++);
+}
+
+void ModelBuilder::add_kind(LayerDescription layer) { kind_of(std::move(layer)); }
+
+void ModelBuilder::warn(const std::string& line) {
+  const auto end = model_.warnings_.end();
+  if (std::find(model_.warnings_.begin(), end, line) == end) model_.warnings_.push_back(line);
+}
+
+Model ModelBuilder::build() && {
+  if (model_.kinds_.empty()) refuse("a model without layers");
+  if (model_.kinds_.size() == 1) model_.kinds_.front().layer_type_ = "full_attention";
+  return std::move(model_);
 }
 
 }  // namespace ropewalk

@@ -25,8 +25,10 @@ struct QueryScale {
   std::int64_t offset = 0;
   std::int64_t length = 1;
 
-  // The factor at a position; what AnglesOptions::token_factors of queries take.
+  // The factor at a position, 1 before position 0.
   [[nodiscard]] double at(std::int64_t position) const noexcept;
+
+  bool operator==(const QueryScale&) const = default;
 };
 
 // What a model says of its layers of one kind.
@@ -77,7 +79,8 @@ class Model {
   [[nodiscard]] std::span<const LayerKind> kinds() const noexcept { return kinds_; }
   // The kind of layer i. Throws Error (kInvalidArgument) if there is no such layer.
   [[nodiscard]] const LayerKind& layer(std::int64_t i) const;
-  // The kind of this layer_type. Throws Error (kInvalidArgument) naming those that there are.
+  // The kind of this layer_type; of several, the one that rotates. Throws Error (kInvalidArgument)
+  // naming those that there are, or if more than one of them rotates.
   [[nodiscard]] const LayerKind& kind(std::string_view layer_type) const;
   // What was noticed, one line each: assumed, ignored, or done differently elsewhere.
   [[nodiscard]] std::span<const std::string> warnings() const noexcept { return warnings_; }

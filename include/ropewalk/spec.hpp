@@ -128,6 +128,8 @@ struct SpecFields {
   std::optional<Axes> axes = {};                                    // one axis
   std::optional<std::vector<std::int64_t>> axis_of_pair = {};       // instead of axes: rotary_dim/2
                                                                     // values, 0 to 15
+
+  bool operator==(const SpecFields&) const = default;
 };
 
 class Spec {
@@ -164,6 +166,9 @@ class Spec {
 
   // The fields, rotary_dim filled in.
   [[nodiscard]] const SpecFields& fields() const noexcept { return fields_; }
+
+  // Of the fields: a base that was given as 10000 is not one that was left out.
+  bool operator==(const Spec&) const = default;
 
   static constexpr double kDefaultBase = 10000.0;  // Su et al. 2021, section 3.3
   static constexpr std::int64_t kMaxAxes = 16;

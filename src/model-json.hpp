@@ -1,0 +1,62 @@
+// The strict reading of JSON that the readers of a Spec and of a config share. Every error is an
+// Error (kBadFormat) that begins with the path of the key.
+
+#ifndef ROPEWALK_SRC_MODEL_JSON_HPP_
+#define ROPEWALK_SRC_MODEL_JSON_HPP_
+
+#include <concepts>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <ropewalk/error.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "message.hpp"
+
+namespace ropewalk {
+
+using Json = nlohmann::json;
+
+// The text as JSON. what: what it should be, for messages. Refuses keys given twice, of which the
+// parser would silently keep the last, and what is nested deeper than max_depth.
+Json parse_json(std::string_view text, std::string_view what, int max_depth);
+
+template <class... Parts>
+[[noreturn]] void refuse_json(const Parts&... parts) {
+  throw Error(ErrorCode::kBadFormat, message(parts...));
+}
+
+// "an object", "a string" ...
+std::string_view type_of(const Json& value);
+
+[[noreturn]] void refuse_type(std::string_view path, const Json& value, std::string_view wanted);
+
+// What stands in the file, on one line: control characters are escaped.
+std::string quoted(const std::string& given);
+
+// path.key
+std::string joined(std::string_view path, const std::string& key);
+
+// read() of a value of each type. An integer is a number, and 128.0 is an integer.
+void read(const Json& value, std::string_view path, double& out);
+void read(const Json& value, std::string_view path, std::int64_t& out);
+void read(const Json& value, std::string_view path, bool& out);
+
+template <class Number>
+void read(const Json& value, std::string_view path, std::vector<Number>& out) {
+  if (!value.is_array()) {
+    refuse_type(path, value,
+                std::integral<Number> ? "an array of integers" : "an array of numbers");
+  }
+  out.clear();
+  out.reserve(value.size());
+  for (const Json& element : value) {
+    const std::string here = message(path, "[", out.size(), "]");
+    read(element, here, out.emplace_back());
+  }
+}
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_SRC_MODEL_JSON_HPP_
