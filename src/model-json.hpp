@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ropewalk/error.hpp>
+#include <ropewalk/spec.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,9 @@ void read(const Json& value, std::string_view path, std::vector<Number>& out) {
     read(element, here, out.emplace_back());
   }
 }
+
+// A scaling in the JSON form of a Spec, see model.hpp.
+Scaling scaling_from_json(const Json& object, std::string_view path);
 
 }  // namespace ropewalk
 

@@ -221,6 +221,12 @@ constexpr int kMaxDepth = 16;  // a Spec has 3
 
 }  // namespace
 
+Scaling scaling_from_json(const Json& object, std::string_view path) {
+  Scaling scaling;
+  read(object, path, scaling);
+  return scaling;
+}
+
 Spec spec_from_json(std::string_view json) {
   const Json object = parse_json(json, "a Spec", kMaxDepth);
   SpecFields fields;
