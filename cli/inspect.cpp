@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 #include <ropewalk/model.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +21,15 @@ namespace {
 
 struct InspectVerb {
   explicit InspectVerb(CLI::App& verb) : plan(verb) {
+    verb.add_option("CONFIG_OR_GGUF", file, "A model, the same as --config")
+        ->type_name("FILE")
+        ->check(refuse_empty);
     verb.add_flag("--all", all, "A line for every pair");
     verb.add_flag("--json", json, "Print JSON");
   }
 
   PlanOptions plan;
+  std::string file;
   bool all = false;
   bool json = false;
 };
@@ -109,28 +114,188 @@ void print_turns(const Rope& rope, std::optional<std::int64_t> length) {
   }
 }
 
-nlohmann::ordered_json json_of(const Rope& rope) {
-  using Json = nlohmann::ordered_json;
-  Json layer = {{"layer_type", "full_attention"}, {"layer_indices", Json::array()}};
-  layer["rotates"] = true;
-  layer["spec"] = Json::parse(spec_to_json(rope.spec()));
-  layer["frequencies"] = rope.frequencies();
-  layer["attention_factor"] = rope.attention_factor();
-  layer["softmax_scale_factor"] = 1.0;
-  return {{"model_type", nullptr}, {"layers", Json::array({layer})}, {"warnings", Json::array()}};
+// ---- What scaling changed. ----
+
+enum class Change : std::uint8_t { kNone, kSlower, kFaster, kStopped };
+
+// How many times slower a pair is than without scaling: the quotient, and what that is.
+std::pair<double, Change> change_of(double plain, double scaled) {
+  constexpr double kRounding = 1e-6;  // of frequencies that are float32
+  if (scaled == 0) return {0, plain == 0 ? Change::kNone : Change::kStopped};
+  const double times = plain / scaled;
+  if (std::abs(times - 1) < kRounding) return {1, Change::kNone};
+  return {times, times > 1 ? Change::kSlower : Change::kFaster};
 }
 
-int run(const InspectVerb& options) {
-  const Rope rope = options.plan.rope();
-  if (options.json) {
-    std::cout << json_of(rope).dump() << '\n';
-    return 0;
+std::string change_text(Change change, double low, double high) {
+  if (change == Change::kNone) return "as without it";
+  if (change == Change::kStopped) return "stand still";
+  if (change == Change::kFaster)
+    return message("faster, by up to ", short_number(1 / low), " times");
+  const std::string most = short_number(high);
+  if (short_number(low) == most) return message("slower, by ", most, " times");
+  return message("slower, by ", short_number(low), " to ", most, " times");
+}
+
+void print_scaling(const Rope& rope) {
+  if (rope.spec().scaling().type == Scaling::Type::kDefault) return;
+  SpecFields fields = rope.spec().fields();
+  fields.scaling.reset();
+  const Rope plain{Spec(fields)};
+  const std::size_t pairs = rope.frequencies().size();
+  const auto change = [&](std::size_t i) {
+    return change_of(plain.frequencies()[i], rope.frequencies()[i]);
+  };
+  std::cout << "what " << name(rope.spec().scaling().type) << " scaling does:\n";
+  for (std::size_t begin = 0; begin < pairs;) {
+    const Change kind = change(begin).second;
+    double low = change(begin).first, high = low;
+    std::size_t end = begin;
+    for (; end < pairs && change(end).second == kind; ++end) {
+      low = std::min(low, change(end).first);
+      high = std::max(high, change(end).first);
+    }
+    std::cout << "  pairs " << begin << " to " << end - 1 << ": " << change_text(kind, low, high)
+              << '\n';
+    begin = end;
   }
+}
+
+// ---- A rope, a kind of layer, a model: for people. ----
+
+void print_rope(const Rope& rope, const InspectVerb& options,
+                std::optional<std::int64_t> trained_length) {
   std::cout << summary(rope) << "\n\n";
   print_pairs(rope, options.all);
   std::cout << "\nFrequencies are in radians per position, wavelengths in positions.\n";
   print_extremes(rope);
-  print_turns(rope, options.plan.length());
+  const std::optional<std::int64_t> length = options.plan.length();
+  print_turns(rope, length ? length : trained_length);
+  print_scaling(rope);
+  if (depends_on_length(rope.spec()) && !length) {
+    std::cout << "The scaling depends on the length. This is for short texts; see --length.\n";
+  }
+}
+
+// "0-4, 6-10, 12"
+std::string ranges(std::span<const std::int64_t> indices) {
+  std::string text;
+  for (std::size_t begin = 0; begin < indices.size();) {
+    std::size_t end = begin + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    text += message(text.empty() ? "" : ", ", indices[begin]);
+    if (end - begin > 1) text += message("-", indices[end - 1]);
+    begin = end;
+  }
+  return text;
+}
+
+std::string query_scale_text(const QueryScale& scale) {
+  if (scale.kind == QueryScale::Kind::kLogN) {
+    return message("max(1, ln(p + 1) / ln(", scale.length, "))");
+  }
+  const std::string position =
+      scale.offset == 0 ? std::string("p") : message("(p + ", scale.offset, ")");
+  return message("1 + ", scale.scale, " ln(1 + floor(", position, " / ", scale.length, "))");
+}
+
+void print_kind(const LayerKind& kind, const InspectVerb& options, const Model& model) {
+  std::cout << '\n' << kind.layer_type();
+  if (!kind.layer_indices().empty()) std::cout << ", layers " << ranges(kind.layer_indices());
+  std::cout << ": ";
+  if (kind.rotates()) {
+    print_rope(Rope(kind.spec(), options.plan.length()), options, model.trained_length());
+  } else {
+    std::cout << "no rotation\n";
+  }
+  if (kind.softmax_scale_factor() != 1) {
+    std::cout << "beside the rotation, the scale of the softmax is multiplied by "
+              << short_number(kind.softmax_scale_factor()) << '\n';
+  }
+  if (kind.query_scale()) {
+    std::cout << "beside the rotation, a query at position p is multiplied by "
+              << query_scale_text(*kind.query_scale()) << '\n';
+  }
+}
+
+std::vector<const LayerKind*> kinds_shown(const Model& model, const PlanOptions& plan) {
+  if (const LayerKind* const asked = plan.kind_of(model)) return {asked};
+  std::vector<const LayerKind*> kinds;
+  for (const LayerKind& kind : model.kinds()) kinds.push_back(&kind);
+  return kinds;
+}
+
+void print_model(const Model& model, const InspectVerb& options) {
+  std::cout << (model.model_type().empty() ? "a model without a name" : model.model_type());
+  if (model.trained_length()) std::cout << ", context " << *model.trained_length();
+  std::cout << '\n';
+  for (const std::string& warning : model.warnings()) std::cout << "warning: " << warning << '\n';
+  for (const LayerKind* kind : kinds_shown(model, options.plan)) {
+    print_kind(*kind, options, model);
+  }
+}
+
+// ---- For programs. ----
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson json_of(const Rope& rope) {
+  OrderedJson layer = {{"layer_type", "full_attention"}, {"layer_indices", OrderedJson::array()}};
+  layer["rotates"] = true;
+  layer["spec"] = OrderedJson::parse(spec_to_json(rope.spec()));
+  layer["frequencies"] = rope.frequencies();
+  layer["attention_factor"] = rope.attention_factor();
+  layer["softmax_scale_factor"] = 1.0;
+  return layer;
+}
+
+OrderedJson json_of(const LayerKind& kind, std::optional<std::int64_t> length) {
+  OrderedJson layer = {{"layer_type", kind.layer_type()}, {"layer_indices", kind.layer_indices()}};
+  layer["rotates"] = kind.rotates();
+  layer["spec"] = nullptr;
+  layer["frequencies"] = OrderedJson::array();
+  layer["attention_factor"] = nullptr;
+  if (kind.rotates()) {
+    const Rope rope(kind.spec(), length);
+    layer["spec"] = OrderedJson::parse(spec_to_json(rope.spec()));
+    layer["frequencies"] = rope.frequencies();
+    layer["attention_factor"] = rope.attention_factor();
+  }
+  layer["softmax_scale_factor"] = kind.softmax_scale_factor();
+  return layer;
+}
+
+OrderedJson json_of(const Model& model, const PlanOptions& plan) {
+  OrderedJson layers = OrderedJson::array();
+  for (const LayerKind* kind : kinds_shown(model, plan)) {
+    layers.push_back(json_of(*kind, plan.length()));
+  }
+  return {{"model_type", model.model_type()},
+          {"layers", std::move(layers)},
+          {"warnings", model.warnings()}};
+}
+
+int run(InspectVerb& options) {
+  if (!options.file.empty()) options.plan.set_config(options.file);
+  const std::optional<Model> model = options.plan.model();
+  OrderedJson json;
+  if (model) {
+    if (!options.json) {
+      print_model(*model, options);
+      return 0;
+    }
+    json = json_of(*model, options.plan);
+  } else {
+    const Rope rope = options.plan.rope();
+    if (!options.json) {
+      print_rope(rope, options, {});
+      return 0;
+    }
+    json = {{"model_type", nullptr},
+            {"layers", OrderedJson::array({json_of(rope)})},
+            {"warnings", OrderedJson::array()}};
+  }
+  std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
   return 0;
 }
 
@@ -138,7 +303,7 @@ int run(const InspectVerb& options) {
 
 Verb add_inspect(CLI::App& app) {
   CLI::App* verb =
-      app.add_subcommand("inspect", "Show which rotation it is: frequencies, wavelengths");
+      app.add_subcommand("inspect", "Show which rotation it is: frequencies, wavelengths, layers");
   const auto options = std::make_shared<InspectVerb>(*verb);
   return {verb, [options] { return run(*options); }};
 }

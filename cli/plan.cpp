@@ -101,6 +101,29 @@ Spec spec_of_file(const std::string& path) {
   }
 }
 
+// The layers that rotate, if they are all alike.
+const LayerKind& only_rotating(const Model& model) {
+  const LayerKind* found = nullptr;
+  bool alike = true;
+  std::string names;
+  for (const LayerKind& kind : model.kinds()) {
+    if (!kind.rotates()) continue;
+    names += message(names.empty() ? "" : ", ", kind.layer_type());
+    if (found != nullptr && found->spec() != kind.spec()) alike = false;
+    if (found == nullptr) found = &kind;
+  }
+  if (found == nullptr) {
+    throw Error(ErrorCode::kUnsupported, "no layer of this model rotates: it has no RoPE");
+  }
+  if (!alike) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        message("the layers of this model rotate differently: say --layer N, or --layer-type ",
+                "with one of: ", names));
+  }
+  return *found;
+}
+
 // What few ropes have.
 std::string window_of(const Spec& spec) {
   std::string line;
@@ -138,24 +161,25 @@ std::string summary(const Rope& rope) {
 }
 
 PlanOptions::PlanOptions(CLI::App& verb) {
-  verb.add_option("--spec", spec_file_, "A JSON file that says which rope; instead of the flags")
-      ->type_name("FILE")
-      ->check(refuse_empty)
-      ->group("Which rope");
-  verb.add_option("--length", length_,
-                  "How many positions it is for, where the scaling depends on that")
-      ->type_name("N")
-      ->check(refuse_empty)
-      ->group("Which rope");
+  constexpr const char* kGroup = "Which rope";
+  const auto text = [&](const char* flag, std::string& value, const char* type, const char* help) {
+    verb.add_option(flag, value, help)->type_name(type)->check(refuse_empty)->group(kGroup);
+  };
+  text("--config", config_file_, "FILE", "A model's config.json or GGUF");
+  text("--layer", layer_, "N", "Of the model, the rope of this layer; the first is 0");
+  text("--layer-type", layer_type_, "NAME",
+       "Of the model, the rope of such layers: full_attention, sliding_attention ...");
+  text("--spec", spec_file_, "FILE", "A JSON file that says which rope; instead of the flags");
+  text("--length", length_, "N", "How many positions it is for, where the scaling depends on that");
   for (const Flag& flag : kFlags) {
     const auto store = [this, key = flag.key](const std::string& value) { values_[key] = value; };
     if (flag.kind == Kind::kSwitch) {
-      verb.add_flag_callback(flag.flag, [store] { store("true"); }, flag.help)->group("Which rope");
+      verb.add_flag_callback(flag.flag, [store] { store("true"); }, flag.help)->group(kGroup);
       continue;
     }
     verb.add_option_function<std::string>(flag.flag, store, flag.help)
         ->type_name("VALUE")
-        ->group("Which rope");
+        ->group(kGroup);
   }
 }
 
@@ -166,17 +190,62 @@ std::optional<std::int64_t> PlanOptions::length() const {
   return length;
 }
 
-Rope PlanOptions::rope() const {
-  if (spec_file_.empty() && values_.empty()) {
-    throw UsageError("say which rope: --spec FILE, or --head-dim N and what else is not default");
-  }
-  if (spec_file_.empty()) return Rope(spec_of_flags(values_), length());
-  for (const Flag& flag : kFlags) {
-    if (values_.count(flag.key) != 0) {
-      throw UsageError(message(flag.flag, " beside --spec: put it into the file, or give no file"));
+void PlanOptions::set_config(const std::string& file) {
+  if (!config_file_.empty()) throw UsageError(message("--config beside ", file, ": give one file"));
+  config_file_ = file;
+}
+
+// One source, and no flag that says nothing of it.
+void PlanOptions::check_sources() const {
+  const auto refuse_beside = [&](std::string_view source) {
+    for (const Flag& flag : kFlags) {
+      if (values_.count(flag.key) != 0) {
+        throw UsageError(
+            message(flag.flag, " beside ", source, ": put it into the file, or give no file"));
+      }
     }
+  };
+  if (!config_file_.empty() && !spec_file_.empty()) {
+    throw UsageError("--spec beside --config: give one file");
   }
-  return Rope(spec_of_file(spec_file_), length());
+  if (config_file_.empty() && !(layer_.empty() && layer_type_.empty())) {
+    throw UsageError(message(layer_.empty() ? "--layer-type" : "--layer",
+                             " without --config: only a model has layers"));
+  }
+  if (!layer_.empty() && !layer_type_.empty()) {
+    throw UsageError("--layer-type beside --layer: give one of them");
+  }
+  if (!config_file_.empty()) refuse_beside("--config");
+  if (!spec_file_.empty()) refuse_beside("--spec");
+  if (config_file_.empty() && spec_file_.empty() && values_.empty()) {
+    throw UsageError(
+        "say which rope: --config FILE, --spec FILE, or --head-dim N and what else is not default");
+  }
+}
+
+Spec PlanOptions::spec() const {
+  return spec_file_.empty() ? spec_of_flags(values_) : spec_of_file(spec_file_);
+}
+
+std::optional<Model> PlanOptions::model() const {
+  check_sources();
+  if (config_file_.empty()) return std::nullopt;
+  if (!layer_.empty()) parse_int64("--layer", layer_);
+  return Model::from_file(config_file_);
+}
+
+const LayerKind* PlanOptions::kind_of(const Model& model) const {
+  if (!layer_.empty()) return &model.layer(parse_int64("--layer", layer_));
+  if (!layer_type_.empty()) return &model.kind(layer_type_);
+  return nullptr;
+}
+
+Rope PlanOptions::rope() const {
+  const std::optional<std::int64_t> length = this->length();
+  const std::optional<Model> model = this->model();
+  if (!model) return Rope(spec(), length);
+  if (const LayerKind* const asked = kind_of(*model)) return Rope(asked->spec(), length);
+  return Rope(only_rotating(*model).spec(), length);
 }
 
 std::int64_t parse_int64(const std::string& flag, const std::string& text) {

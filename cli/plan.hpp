@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ropewalk/model.hpp>
 #include <ropewalk/rope.hpp>
 #include <string>
 
 namespace ropewalk::cli {
 
-// --spec FILE, or a flag for each scalar key of a Spec.
+// --config FILE, --spec FILE, or a flag for each scalar key of a Spec.
 class PlanOptions {
  public:
   // Adds the options to a verb. They are parsed into this object, which must stay where it is.
@@ -20,13 +21,29 @@ class PlanOptions {
   PlanOptions(const PlanOptions&) = delete;
   PlanOptions& operator=(const PlanOptions&) = delete;
 
+  // Of a model, that of the layer asked for; without one, of the only kind that rotates.
   [[nodiscard]] Rope rope() const;
+  // Of --config; nothing without it. Throws what Model::from_file does.
+  [[nodiscard]] std::optional<Model> model() const;
+  // The kind of layer that --layer or --layer-type asks for, else nullptr.
+  [[nodiscard]] const LayerKind* kind_of(const Model& model) const;
   // --length N, at least 1.
   [[nodiscard]] std::optional<std::int64_t> length() const;
-  [[nodiscard]] const std::string& spec_file() const noexcept { return spec_file_; }
+  // A model's file that is given without --config. Throws UsageError beside it.
+  void set_config(const std::string& file);
+  // The file that is read, if one is.
+  [[nodiscard]] const std::string& file() const noexcept {
+    return config_file_.empty() ? spec_file_ : config_file_;
+  }
 
  private:
+  void check_sources() const;
+  [[nodiscard]] Spec spec() const;
+
+  std::string config_file_;
   std::string spec_file_;
+  std::string layer_;
+  std::string layer_type_;
   std::string length_;
   std::map<std::string, std::string> values_;  // of the flags, by the key of the Spec
 };

@@ -206,7 +206,7 @@ void check_apart(const std::vector<Route>& routes, const std::vector<TensorFile>
       refuse("what --positions reads");
     }
     if (!spec_path.empty() && path.replaces(formats::InputFile(spec_path))) {
-      refuse("what --spec reads");
+      refuse("what --config or --spec reads");
     }
     for (std::size_t j = 0; j < outputs.size(); ++j) {
       if (i == j) continue;
@@ -253,7 +253,7 @@ int run(const RotateVerb& options) {
   for (const Route& route : routes) tensors.emplace_back(route.in, layout);
   const std::vector<Output> outputs = outputs_of(routes, tensors);
   check_fit(rope, tensors, positions);
-  check_apart(routes, tensors, positions, options.plan.spec_file(), outputs);
+  check_apart(routes, tensors, positions, options.plan.file(), outputs);
   write_outputs(rope, operation, positions, outputs);
   return 0;
 }
