@@ -164,6 +164,11 @@ RopeBlocks::RopeBlocks(const Config& config) {
   }
   if (path_.empty()) path_ = config.keys.path("rope_parameters");
   nested_ = has_objects(block_);
+  for (const auto& [key, value] : block_.items()) {
+    if (nested_ && !value.is_object() && !value.is_null()) {
+      config.warn(joined(path_, key), ": ignored, beside a block for each type of layer");
+    }
+  }
 }
 
 std::optional<Keys> RopeBlocks::of(const Config& config, std::string_view layer_type) const {

@@ -17,7 +17,8 @@ constexpr Family kFamilies[] = {
     {.model_types = "llama mistral granite granitemoe granitemoeshared olmo olmo2 olmoe starcoder2 "
                     "qwen2_moe falcon_h1 diffllama doge gpt_neox_japanese internlm2 internlm3 "
                     "granite4_vision_text minicpm xverse idefics chameleon "
-                    "aria_text hyperclovax deepseek_ocr2_text unlimited_ocr_text moshi "
+                    "aria_text hyperclovax laguna mellum granite_swa granitemoe_swa "
+                    "deepseek_ocr2_text unlimited_ocr_text moshi "
                     "kyutai_speech_to_text ministral dia_decoder dia_encoder",
      .usual_head_dim = 128,
      .evidence = "modeling_llama.py, rotate_half; the others take it over"},

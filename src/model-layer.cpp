@@ -1,7 +1,7 @@
 // What the file says of one layer: base, width, scaling, axes -> a Spec.
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <ropewalk/error.hpp>
 
 #include "model-config.hpp"
@@ -48,26 +48,41 @@ class BaseReader {
   BaseReader(const Config& config, const Keys& block, const Layer& layer, bool nested)
       : config_(config), block_(block), layer_(layer), nested_(nested) {}
 
+  // 0 for a layer that layer_rope_theta says does not rotate.
   [[nodiscard]] double read() const {
-    if (is_local() && !block_.find("rope_theta")) {
-      return config_.keys.get<double>(config_.family.local_key).value_or(config_.family.local_base);
+    const Keys& keys = config_.keys;
+    const Family& family = config_.family;
+    if (is_local() && block_.find("rope_theta") == nullptr) {
+      return checked(keys.get<double>(family.local_key).value_or(family.local_base),
+                     keys.path(family.local_key));
     }
-    for (const std::string_view key : {"layer_rope_theta", "rope_theta"}) {
-      if (const auto value = listed(config_.keys, key, layer_)) return *value;
+    if (const auto value = listed(keys, "layer_rope_theta", layer_)) {
+      return *value == 0 ? 0 : checked(*value, keys.path("layer_rope_theta"));
+    }
+    if (const auto value = listed(keys, "rope_theta", layer_)) {
+      return checked(*value, keys.path("rope_theta"));
     }
     const auto inside = block_.get<double>("rope_theta");
     const auto outside = is_local() ? std::nullopt : from_top();
     if (inside && outside && *inside != *outside && (!nested_ || layer_.type == "full_attention")) {
       compare(*inside, *outside);
     }
-    if (inside) return *inside;
-    if (outside) return *outside;
-    if (config_.family.base) return *config_.family.base;
-    config_.warn(config_.keys.path("rope_theta"), ": missing, took 10000");
+    if (inside) return checked(*inside, block_.path("rope_theta"));
+    if (outside) return checked(*outside, keys.path(family.base_key));
+    if (family.base) return *family.base;
+    config_.warn(keys.path("rope_theta"), ": missing, took 10000");
     return Spec::kDefaultBase;
   }
 
  private:
+  // What a Spec takes, here by the name that the file has for it.
+  static double checked(double base, const std::string& path) {
+    if (!std::isfinite(base) || base < 0x1p-30) {
+      refuse_json(path, ": ", base, " is not a finite number of at least 2^-30");
+    }
+    return base;
+  }
+
   [[nodiscard]] bool is_local() const {
     const Sliding rule = config_.family.sliding;
     return layer_.type == kSliding &&
@@ -127,9 +142,24 @@ std::optional<std::int64_t> width(const Keys& keys, std::initializer_list<std::s
   return std::nullopt;
 }
 
+// {"05": {"head_dim": 512}}: transformers 5 writes down what differs from layer to layer.
+std::optional<std::int64_t> head_dim_of_layer(const Config& config, const Layer& layer) {
+  constexpr std::string_view kKey = "per_layer_config";
+  const Json* const layers = config.keys.find(kKey);
+  if (layers == nullptr || !layers->is_object()) return std::nullopt;
+  for (const auto& [key, value] : layers->items()) {
+    const std::size_t digits = std::min(key.find_first_not_of('0'), key.size());
+    const std::string number = key.substr(std::min(digits, key.size() - (key.empty() ? 0 : 1)));
+    if (number != message(layer.index) || !value.is_object()) continue;
+    return width(Keys(value, joined(config.keys.path(kKey), key)), {"head_dim"});
+  }
+  return std::nullopt;
+}
+
 std::int64_t head_dim_of(const Config& config, const Layer& layer) {
   const Keys& keys = config.keys;
   const Family& family = config.family;
+  if (const auto value = head_dim_of_layer(config, layer)) return *value;
   if (layer.type == kSliding) {
     if (const auto value = width(keys, {"swa_head_dim"})) return *value;
   } else if (const auto value = width(keys, {"global_head_dim"})) {
@@ -140,7 +170,8 @@ std::int64_t head_dim_of(const Config& config, const Layer& layer) {
   }
   if (family.head_dim != 0 && !keys.is_null("head_dim")) return family.head_dim;
   auto hidden = width(keys, {"attention_hidden_size", "hidden_size", "n_embd", "d_model"});
-  const auto heads = width(keys, {"num_attention_heads", "n_head", "n_heads", "num_heads"});
+  const auto heads = width(keys, {"num_attention_heads", "n_head", "n_heads", "num_heads",
+                                  "decoder_num_attention_heads"});
   if (hidden && heads) {
     if (*hidden % *heads != 0) {
       config.warn("head_dim: missing, took ", *hidden / *heads, " for ", *hidden, " / ", *heads);
@@ -259,7 +290,7 @@ Spec spec_of(SpecFields fields, const Keys& block) {
     constexpr std::string_view kScaling = "scaling ";
     if (what.starts_with(kScaling)) what.remove_prefix(kScaling.size());
     const std::string_view key = what.substr(0, what.find_first_of(" [:"));
-    if (block.find(key) != nullptr) {
+    if (key != "type" && block.find(key) != nullptr) {
       refuse_json(block.path(key), ": ", what.substr(std::min(key.size() + 1, what.size())));
     }
     refuse_json(block.path().empty() ? "config" : block.path(), ": ", what);
@@ -327,7 +358,7 @@ LayerDescription describe(const Config& config, const RopeBlocks& blocks, const 
   const Keys block = block_for(config, blocks, *given, layer);
   // Without its scaling the block still has the base.
   const double base = BaseReader(config, *given, layer, blocks.nested()).read();
-  if (base == 0 && config.keys.find("layer_rope_theta") != nullptr) return result;
+  if (base == 0) return result;
 
   const std::optional<Window> latent = latent_window(config);
   Window window = latent.value_or(Window{});

@@ -26,7 +26,8 @@ bool has_attention(std::string_view type) {
 }
 
 std::optional<std::int64_t> count_of(const Config& config) {
-  for (const std::string_view key : {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}) {
+  for (const std::string_view key :
+       {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_num_hidden_layers"}) {
     const auto count = config.keys.get<std::int64_t>(key);
     if (!count) continue;
     if (*count < 1 || *count > kMaxLayers) {
