@@ -226,13 +226,12 @@ std::vector<const LayerKind*> kinds_shown(const Model& model, const PlanOptions&
 }
 
 void print_model(const Model& model, const InspectVerb& options) {
+  const std::vector<const LayerKind*> kinds = kinds_shown(model, options.plan);
   std::cout << (model.model_type().empty() ? "a model without a name" : model.model_type());
   if (model.trained_length()) std::cout << ", context " << *model.trained_length();
   std::cout << '\n';
   for (const std::string& warning : model.warnings()) std::cout << "warning: " << warning << '\n';
-  for (const LayerKind* kind : kinds_shown(model, options.plan)) {
-    print_kind(*kind, options, model);
-  }
+  for (const LayerKind* kind : kinds) print_kind(*kind, options, model);
 }
 
 // ---- For programs. ----

@@ -120,8 +120,94 @@ class Inspect(Files):
         self.assertEqual(rows[0][2], "axis")
         self.assertEqual([row[3] for row in rows[1:]], ["0", "0", "1", "2", "2", "2"])
 
+    def put_config(self, **keys):
+        config = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8,
+                  "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 500000.0}
+        return self.put("config.json", json.dumps({**config, **keys}).encode())
+
+    GEMMA = dict(model_type="gemma3_text", head_dim=64, num_hidden_layers=7,
+                 rope_theta=1000000.0, rope_scaling={"rope_type": "linear", "factor": 8})
+
+    def test_a_model_has_an_entry_for_each_kind_of_layer(self):
+        shown = json.loads(self.succeed("inspect", self.put_config(**self.GEMMA), "--json"))
+        self.assertEqual(list(shown), ["model_type", "layers", "warnings"])
+        self.assertEqual((shown["model_type"], shown["warnings"]), ("gemma3_text", []))
+        sliding, full = shown["layers"]
+        self.assertEqual(list(full), ["layer_type", "layer_indices", "rotates", "spec", "frequencies",
+                                      "attention_factor", "softmax_scale_factor"])
+        self.assertEqual((sliding["layer_type"], sliding["layer_indices"]),
+                         ("sliding_attention", [0, 1, 2, 3, 4, 6]))
+        self.assertEqual((full["layer_type"], full["layer_indices"]), ("full_attention", [5]))
+        for layer, wanted in (sliding, plain(10000, 64)), (full, [w / 8 for w in plain(1e6, 64)]):
+            for a, b in zip(layer["frequencies"], wanted, strict=True):
+                self.assertEqual(a, struct.unpack("<f", struct.pack("<f", b))[0])
+
+    def test_a_model_s_spec_reads_back_to_the_same_bits(self):
+        for layer in json.loads(self.succeed("inspect", self.put_config(**self.GEMMA), "--json"))["layers"]:
+            spec = self.put_spec(**layer["spec"])
+            (again,) = json.loads(self.succeed("inspect", *spec, "--json"))["layers"]
+            self.assertEqual(again["frequencies"], layer["frequencies"])
+
+    def test_layers_that_do_not_rotate_have_no_spec(self):
+        config = self.put_config(model_type="llama4_text", head_dim=64, num_hidden_layers=4)
+        (_, nope) = json.loads(self.succeed("inspect", config, "--json"))["layers"]
+        self.assertEqual(nope, {
+            "layer_type": "full_attention", "layer_indices": [3], "rotates": False, "spec": None,
+            "frequencies": [], "attention_factor": None, "softmax_scale_factor": 1.0})
+        text = self.succeed("inspect", config)
+        self.assertIn("full_attention, layers 3: no rotation\n", text)
+        self.assertIn("multiplied by 1 + 0.1 ln(1 + floor((p + 1) / 8192))", text)
+
+    def test_a_kind_of_layer_can_be_chosen(self):
+        config = self.put_config(**self.GEMMA)
+        for arguments, base in ((["--layer", "0"], 1e4), (["--layer", "5"], 1e6),
+                                (["--layer-type", "full_attention"], 1e6)):
+            (layer,) = json.loads(self.succeed("inspect", config, *arguments, "--json"))["layers"]
+            self.assertEqual(layer["spec"]["base"], base)
+            self.succeed("check", "--config", config, *arguments, "--seed", "1")
+        self.refuse(1, "say --layer N, or --layer-type", "check", "--config", config)
+        self.refuse(1, "layer 7 is not between 0 and 6", "inspect", config, "--layer", "7")
+        self.refuse(1, "chunked_attention does not occur", "inspect", config,
+                    "--layer-type", "chunked_attention")
+
+    def test_rotating_by_a_config_is_rotating_by_its_spec(self):
+        config = self.put_config()
+        (layer,) = json.loads(self.succeed("inspect", config, "--json"))["layers"]
+        x = self.put_tensor("x.npy", (1, 2, 1, 64), floats([0.5] * 128))
+        self.succeed("rotate", "--config", config, "--start", "99", "--in", x, "--out", "a.npy")
+        self.succeed("rotate", *self.put_spec(**layer["spec"]), "--start", "99", "--in", x,
+                     "--out", "b.npy")
+        self.assertEqual(self.get_tensor("a.npy"), self.get_tensor("b.npy"))
+
+    def test_what_scaling_does_is_said(self):
+        text = self.succeed("inspect", self.put_config(rope_scaling={
+            "rope_type": "llama3", "factor": 32, "low_freq_factor": 1, "high_freq_factor": 4,
+            "original_max_position_embeddings": 8192}))
+        # Of 32 pairs, 0 to 14 are as they were, 18 to 31 divided by 32.
+        self.assertIn("what llama3 scaling does:\n  pairs 0 to 14: as without it\n"
+                      "  pairs 15 to 31: slower, by ", text)
+        self.assertIn(" to 32 times\n", text)
+        self.assertIn("llama, context 8192\n", text)
+
+    def test_warnings_have_lines_of_their_own(self):
+        config = self.put_config(rope_scaling={"rope_type": "linear", "factor": 8, "colour": 1})
+        line = "rope_scaling.colour: ignored, not a key that is known here"
+        self.assertIn(f"\nwarning: {line}\n", self.succeed("inspect", config))
+        self.assertEqual(json.loads(self.succeed("inspect", config, "--json"))["warnings"], [line])
+
+    def test_scaling_by_length_wants_a_length(self):
+        config = self.put_config(rope_scaling={"rope_type": "dynamic", "factor": 2})
+        self.assertIn("depends on the length", self.succeed("inspect", config))
+        first, longer = (json.loads(self.succeed("inspect", config, *length, "--json"))["layers"][0]
+                         for length in ([], ["--length", "16384"]))
+        self.assertEqual(first["spec"], longer["spec"])
+        wanted = (2 * 16384 / 8192 - 1) ** (64 / 62)
+        self.assertLess(abs(first["frequencies"][31] / longer["frequencies"][31] / wanted ** (62 / 64) - 1),
+                        1e-6)
+
     def test_what_is_wrong_is_said(self):
         self.put("bad.json", b'{"head_dim": 8, "theta": 5}')
+        self.put("wrong.json", b'{"model_type": "llama", "head_dim": 64, "rope_theta": 0}')
         for code, words, arguments in [
             (2, "say which rope", []),
             (2, "--length 0 is less than 1", ["--head-dim", "8", "--length", "0"]),
@@ -130,6 +216,13 @@ class Inspect(Files):
             (2, "--base beside --spec", ["--spec", "bad.json", "--base", "5"]),
             (1, ["bad.json", "theta"], ["--spec", "bad.json"]),
             (1, "none.json", ["--spec", "none.json"]),
+            (1, ["wrong.json", "rope_theta: 0"], ["wrong.json"]),
+            (1, "none.json", ["none.json"]),
+            (2, "--config beside wrong.json", ["wrong.json", "--config", "bad.json"]),
+            (2, "--spec beside --config", ["wrong.json", "--spec", "bad.json"]),
+            (2, "--base beside --config", ["wrong.json", "--base", "5"]),
+            (2, "only a model has layers", ["--spec", "bad.json", "--layer", "0"]),
+            (2, "--layer-type beside --layer", ["wrong.json", "--layer", "0", "--layer-type", "x"]),
         ]:
             self.refuse(code, words, "inspect", *arguments)
 
