@@ -290,8 +290,6 @@ void read_start(Reader& reader, const Source& source) {
 
 }  // namespace
 
-bool is_gguf(std::string_view first_bytes) { return first_bytes.starts_with(kMagic); }
-
 Gguf read_gguf(const Source& source, std::span<const std::string_view> tensors) {
   constexpr std::uint64_t kLeastTensor = 8 + 1 + 4 + 4 + 8, kLeastKey = 8 + 1 + 4 + 1;
   Gguf file;

@@ -41,9 +41,6 @@ struct Gguf {
 // Arrays of up to this many numbers, and strings of up to this many bytes, are stored.
 constexpr std::uint64_t kMaxGgufStored = 4096;
 
-// Whether a file of which these are the first bytes is a GGUF, of whatever version.
-bool is_gguf(std::string_view first_bytes);
-
 // The metadata, and the data of the tensors of these names, those that there are; they must be F32 or
 // F16. Throws Error (kBadFormat, or kUnsupported for a version or a type that is not read) naming the
 // file, the key or tensor, what it holds and what to do.
