@@ -1,5 +1,9 @@
 # For people; each target is a few commands that can be typed by hand.
 
+# Of `make fuzz`: for each of its targets, and the number that its inputs follow from.
+SECONDS ?= 10
+SEED ?= 1
+
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 
@@ -13,7 +17,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench docs python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test docs bench install asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test docs bench fuzz install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -51,6 +55,9 @@ bench: setup  ## the speed, as a share of what this machine can do
 
 asan: setup  ## all tests under the address and undefined behaviour sanitizers
 	@JOBS=$(JOBS) scripts/sanitize asan
+
+fuzz: setup  ## readers of files on random inputs, SECONDS each, under the sanitizers
+	@SECONDS_EACH=$(SECONDS) SEED=$(SEED) JOBS=$(JOBS) scripts/fuzz
 
 tsan: setup  ## all tests under the thread sanitizer
 	@JOBS=$(JOBS) scripts/sanitize tsan
