@@ -19,6 +19,9 @@ ROOMS = {
     "frequencies": ("spec",),
     "rope": ("frequencies", "spec"),
     "positions": (),
+    "vision": ("spec", "frequencies"),
+    "grids": ("positions",),
+    "sequences": ("positions", "grids"),
     "kernels": (),
     "options": (),
     "openmp": (),
@@ -35,12 +38,13 @@ ROOMS = {
     "model": ("spec", "formats"),
     "formats": (),
     # ropewalk.hpp, all of the above; and the C interface, which stands on that.
-    "ropewalk": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "check"),
+    "ropewalk": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "check", "vision",
+                 "grids", "sequences"),
 }
 FREE = ("error", "tensor", "version", "options", "message", "element")
 
 # Rooms made of several sources: their stem may go on after the room's name (kernels-inl, model-gguf).
-SPLIT = ("kernels", "model", "ropewalk")
+SPLIT = ("kernels", "model", "ropewalk", "vision")
 # Rooms without a public header.
 PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "message", "formats")
 # Rooms that use public headers only, of src/ too.
