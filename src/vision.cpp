@@ -21,10 +21,14 @@ template <class... Parts>
   throw Error(ErrorCode::kInvalidArgument, message(parts...));
 }
 
+// Before anything is as long as a head: Spec says which heads there are.
+void check_head(std::int64_t head_dim) { Spec({.head_dim = head_dim, .rotary_dim = 2}); }
+
 void want_multiple(std::string_view form, std::int64_t head_dim, std::int64_t of) {
   if (head_dim < of || head_dim % of != 0) {
     refuse(form, ": head_dim ", head_dim, " is not a positive multiple of ", of);
   }
+  check_head(head_dim);
 }
 
 // base^(-2k / width), k = 0 .. width/2 - 1; a width of 0 is refused by Spec.
@@ -62,6 +66,7 @@ std::vector<std::int64_t> blocks_of(std::size_t count, std::int64_t first, std::
 // ---- axial ----
 
 void check_axial(const AxialFields& fields) {
+  check_head(fields.head_dim);
   const std::size_t count = fields.widths.size();
   if (count < 1 || count > Spec::kMaxAxes) {
     refuse("widths has ", count, " values, want 1 to ", Spec::kMaxAxes);

@@ -39,9 +39,9 @@ struct VisionFields {
 //   alternating   widths 8, 8:       |r0 c0|r1 c1|r2 c2|r3 c3|     all widths equal
 struct AxialFields {
   std::int64_t head_dim = 0;
-  std::vector<std::int64_t> widths;     // elements of each block: even, from 2; 1 to 16 of them
-  std::vector<std::int64_t> axes = {};  // the position axis of each block; 0, 1, 2, ...
-  std::vector<double> bases = {};       // one for each block, or one for all; 10000
+  std::vector<std::int64_t> widths = {};  // elements of each block: even, from 2; 1 to 16 of them
+  std::vector<std::int64_t> axes = {};    // the position axis of each block; 0, 1, 2, ...
+  std::vector<double> bases = {};         // one for each block, or one for all; 10000
   bool alternating = false;
   Pairing pairing = Pairing::kAdjacent;
   FrequencyRounding frequency_rounding = FrequencyRounding::kNone;
