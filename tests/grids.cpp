@@ -70,6 +70,8 @@ TEST(Grids, patches_may_be_counted_from_elsewhere_and_have_tokens_beside_them_at
   EXPECT_EQ(row(ids, 0), (Row{0, 1, 1, 2, 2, 0, 0}));
   EXPECT_EQ(row(ids, 1), (Row{0, -5, -4, -5, -4, 0, 0}));
   EXPECT_EQ(row(video_positions({.rows = 1, .columns = 1, .first_frame = 9}), 0), (Row{9}));
+  const std::vector<Grid> two(2, {.rows = 1, .columns = 1, .first_row = 3, .origin_after = 1});
+  EXPECT_EQ(row(image_positions(two), 0), (Row{3, 0, 3, 0}));
 }
 
 TEST(Grids, a_token_at_the_origin_is_not_turned_by_any_form) {

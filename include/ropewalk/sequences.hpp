@@ -50,7 +50,7 @@ struct Run {
 struct SequenceRules {
   // Where what follows an image or a video goes on, counted from its s.
   enum class Next : std::uint8_t {
-    kLargest,     // the largest of t, h, w, + 1: the paper, transformers 4, vLLM
+    kLargest,     // the largest of t, h, w, + 1: the paper, transformers 4
     kLongerSide,  // max(rows, columns) after merging: transformers 5. It differs for videos that
                   // last longer than they are wide: their frames then share t with the text
   };
