@@ -33,12 +33,13 @@ std::optional<double> agreed(const Keys& keys, std::initializer_list<std::string
 std::optional<double> listed(const Keys& keys, std::string_view key, const Layer& layer) {
   const Json* const value = keys.find(key);
   if (value == nullptr || !value->is_array()) return std::nullopt;
-  const auto list = *keys.get<std::vector<double>>(key);
   const auto i = static_cast<std::size_t>(layer.index);
-  if (i >= list.size()) {
-    refuse_json(keys.path(key), ": ", list.size(), " layers, want more than ", layer.index);
+  if (i >= value->size()) {
+    refuse_json(keys.path(key), ": ", value->size(), " layers, want more than ", layer.index);
   }
-  return list[i];
+  double number = 0;
+  read((*value)[i], message(keys.path(key), "[", i, "]"), number);
+  return number;
 }
 
 // ---- The base. ----

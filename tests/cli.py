@@ -147,7 +147,7 @@ class Usage(Files):
              ["rotate", *rope, *x, *out, "--layout", "hdt"]),
             ("--start beside --positions",
              ["rotate", *rope, *x, *out, "--start", "1", "--positions", "p.npy"]),
-            ("is also what --spec reads",
+            ("is also what --config or --spec reads",
              ["rotate", "--spec", "spec.npy", *x, "--out", "spec.npy"]),
             ("--start 1.5", ["rotate", *rope, *x, *out, "--start", "1.5"]),
             ("--start 9223372036854775808",
