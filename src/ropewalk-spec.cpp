@@ -22,11 +22,45 @@ std::optional<std::vector<T>> given_array(const T* data, std::int64_t count, std
   return std::vector<T>(values.begin(), values.end());
 }
 
+std::optional<std::int64_t> given_integer(std::int64_t value) {
+  if (value == ROPEWALK_NOT_GIVEN) return std::nullopt;
+  return value;
+}
+
+std::optional<bool> given_truncate(std::int32_t value) {
+  if (value == ROPEWALK_NOT_GIVEN) return std::nullopt;
+  if (value != 0 && value != 1) refuse("spec.scaling.truncate is ", value, ", want 0 or 1");
+  return value == 1;
+}
+
 std::optional<Scaling> given_scaling(const ropewalk_scaling* given) {
   if (given == nullptr) return std::nullopt;
   const ropewalk_scaling scaling = received(given, "spec.scaling");
-  return Scaling{enum_from(scaling.type, Scaling::Type::kLinear, "spec.scaling", ".type"),
-                 given_number(scaling.factor)};
+  const auto list = [&](const double* data, std::string_view who) {
+    return given_array(data, data == nullptr ? 0 : scaling.divisor_count, who);
+  };
+  const auto type = enum_from(scaling.type, Scaling::Type::kDivisors, "spec.scaling", ".type");
+  return Scaling{
+      .type = type,
+      .factor = given_number(scaling.factor),
+      .alpha = given_number(scaling.alpha),
+      .original_max_position_embeddings = given_integer(scaling.original_max_position_embeddings),
+      .beta_fast = given_number(scaling.beta_fast),
+      .beta_slow = given_number(scaling.beta_slow),
+      .truncate = given_truncate(scaling.truncate),
+      .mscale = given_number(scaling.mscale),
+      .mscale_all_dim = given_number(scaling.mscale_all_dim),
+      .attention_factor = given_number(scaling.attention_factor),
+      .extrapolation_factor = given_number(scaling.extrapolation_factor),
+      .low_freq_factor = given_number(scaling.low_freq_factor),
+      .high_freq_factor = given_number(scaling.high_freq_factor),
+      .short_factor = list(scaling.short_factor, "spec.scaling.short_factor"),
+      .long_factor = list(scaling.long_factor, "spec.scaling.long_factor"),
+      .short_mscale = given_number(scaling.short_mscale),
+      .long_mscale = given_number(scaling.long_mscale),
+      .rotating_pairs = given_integer(scaling.rotating_pairs),
+      .divisors = list(scaling.divisors, "spec.scaling.divisors"),
+  };
 }
 
 }  // namespace
@@ -56,6 +90,8 @@ Spec spec_from(const ropewalk_spec* given) {
   }
   fields.axis_of_pair =
       given_array(spec.axis_of_pair, spec.axis_of_pair_count, "spec.axis_of_pair");
+  fields.frequency_rounding = enum_from(spec.frequency_rounding, FrequencyRounding::kFloat32,
+                                        "spec", ".frequency_rounding");
   return Spec(std::move(fields));
 }
 
@@ -65,10 +101,16 @@ using namespace ropewalk::c;  // NOLINT(google-build-using-namespace): the funct
 
 ropewalk_status ropewalk_rope_create(const ropewalk_spec* spec, ropewalk_rope** rope,
                                      ropewalk_error* error) {
+  return ropewalk_rope_create_for_length(spec, ROPEWALK_NOT_GIVEN, rope, error);
+}
+
+ropewalk_status ropewalk_rope_create_for_length(const ropewalk_spec* spec, std::int64_t length,
+                                                ropewalk_rope** rope, ropewalk_error* error) {
   if (rope != nullptr) *rope = nullptr;
   return guarded(error, [&] {
     required(rope, "rope");
-    auto made = std::make_unique<ropewalk_rope>(ropewalk::Rope(spec_from(spec)));
+    const auto wanted = given_integer(length);
+    auto made = std::make_unique<ropewalk_rope>(ropewalk::Rope(spec_from(spec), wanted));
     for (const auto& ratio : made->rope.ratios()) {
       made->ratios.insert(made->ratios.end(), {ratio.high, ratio.low});
     }

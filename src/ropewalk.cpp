@@ -106,7 +106,7 @@ const char* ropewalk_pairing_name(ropewalk_pairing pairing) {
 }
 
 const char* ropewalk_scaling_name(ropewalk_scaling_type type) {
-  return name_of(type, ropewalk::Scaling::Type::kLinear);
+  return name_of(type, ropewalk::Scaling::Type::kDivisors);
 }
 
 const char* ropewalk_axes_order_name(ropewalk_axes_order order) {

@@ -102,7 +102,7 @@ struct Known;
 template <>
 struct Known<ropewalk_scaling> {
   static constexpr ropewalk_scaling kDefaults = ROPEWALK_SCALING_INIT;
-  static constexpr std::size_t kSmallest = offsetof(ropewalk_scaling, factor);
+  static constexpr std::size_t kSmallest = offsetof(ropewalk_scaling, alpha);
   static constexpr std::string_view kMaker = "ROPEWALK_SCALING_INIT";
 };
 template <>

@@ -110,19 +110,59 @@ typedef enum ropewalk_pairing ROPEWALK_INT32 {
   ROPEWALK_ADJACENT = 1,
 } ropewalk_pairing;
 
-// A rule that changes the frequencies. Each takes the fields that its line names, and no others.
+// A rule that changes the frequencies. Each takes the fields that its line names, those in brackets if
+// wanted, and no others; the formulas stand in frequencies.hpp. L: original_max_position_embeddings.
 typedef enum ropewalk_scaling_type ROPEWALK_INT32 {
   ROPEWALK_SCALING_DEFAULT = 0,  // no scaling
   ROPEWALK_SCALING_LINEAR = 1,   // factor: all frequencies are divided by it
+  ROPEWALK_SCALING_NTK = 2,      // alpha
+  ROPEWALK_SCALING_DYNAMIC = 3,  // factor and L; or alpha
+  ROPEWALK_SCALING_DYNAMIC_STEPWISE = 4,  // L
+  ROPEWALK_SCALING_NTK_BY_PARTS = 5,      // factor, L [extrapolation_factor]
+  ROPEWALK_SCALING_YARN = 6,      // factor, L [beta_fast, beta_slow, truncate, mscale,
+                                  // mscale_all_dim, attention_factor, extrapolation_factor]
+  ROPEWALK_SCALING_LLAMA3 = 7,    // factor, low_freq_factor, high_freq_factor, L
+  ROPEWALK_SCALING_LONGROPE = 8,  // short_factor, long_factor, L, and factor or attention_factor
+                                  // [short_mscale and long_mscale]
+  ROPEWALK_SCALING_PROPORTIONAL = 9,  // [rotating_pairs, factor]
+  ROPEWALK_SCALING_DIVISORS = 10,     // divisors [factor]
 } ropewalk_scaling_type;
 
 typedef struct ropewalk_scaling {
   size_t size;
   ropewalk_scaling_type type;
-  double factor;  // at least 1, or ROPEWALK_NOT_GIVEN
+  int32_t truncate;  // whether bounds are whole pairs, 0 or 1. Not given: 1
+  double factor;     // how often the trained context the new one is; 1 to 2^40
+  double alpha;      // of the base; 2^-30 to 2^40
+  int64_t original_max_position_embeddings;  // L: the trained context, in positions; 1 to 2^40
+  double beta_fast;                          // turns within the trained context. Not given: 32
+  double beta_slow;                          // Not given: 1
+  double mscale;                // counts only beside mscale_all_dim
+  double mscale_all_dim;        // 0 of either is as if it were not given
+  double attention_factor;      // instead of the rule's
+  double extrapolation_factor;  // 0 to 1. Not given: 1
+  double low_freq_factor;       // > 0, at most high_freq_factor
+  double high_freq_factor;
+  double short_mscale;          // the attention factor while short_factor is in force
+  double long_mscale;
+  int64_t rotating_pairs;       // of each part; the rest stands still. Not given: all
+  const double* short_factor;   // divisors of ω_i, > 0, one for each pair of a part of the window;
+  const double* long_factor;    // NULL: not given
+  const double* divisors;
+  int64_t divisor_count;        // how many values each of these three has; 0 with NULL
 } ropewalk_scaling;
-#define ROPEWALK_SCALING_INIT \
-  {sizeof(ropewalk_scaling), ROPEWALK_SCALING_DEFAULT, ROPEWALK_NOT_GIVEN}
+#define ROPEWALK_SCALING_INIT                                                                   \
+  {sizeof(ropewalk_scaling), ROPEWALK_SCALING_DEFAULT, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN,  \
+   ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN,              \
+   ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN,              \
+   ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN, ROPEWALK_NOT_GIVEN,              \
+   ROPEWALK_NOT_GIVEN, NULL, NULL, NULL, 0}
+
+// Whether a frequency that was computed in double is rounded on.
+typedef enum ropewalk_frequency_rounding ROPEWALK_INT32 {
+  ROPEWALK_ROUNDING_NONE = 0,
+  ROPEWALK_ROUNDING_FLOAT32 = 1,  // to the nearest float, as in the code that checkpoints come from
+} ropewalk_frequency_rounding;
 
 // Which axis of a position each pair turns with; see spec.hpp.
 typedef enum ropewalk_axes_order ROPEWALK_INT32 {
@@ -156,11 +196,12 @@ typedef struct ropewalk_spec {
   int64_t section_count;            // one axis
   const int64_t* axis_of_pair;      // instead of sections: rotary_dim/2 values, 0 to 15. NULL, 0:
   int64_t axis_of_pair_count;       // by sections
+  ropewalk_frequency_rounding frequency_rounding;  // of ω_i, given ones too; none
 } ropewalk_spec;
 #define ROPEWALK_SPEC_INIT                                                             \
   {sizeof(ropewalk_spec), 0, ROPEWALK_NOT_GIVEN, 0, 1, ROPEWALK_HALVES,                \
    ROPEWALK_PAIRING_NOT_GIVEN, 0, ROPEWALK_BLOCKS, ROPEWALK_NOT_GIVEN, NULL, NULL, 0,  \
-   ROPEWALK_NOT_GIVEN, NULL, 0, NULL, 0}
+   ROPEWALK_NOT_GIVEN, NULL, 0, NULL, 0, ROPEWALK_ROUNDING_NONE}
 
 // The spec of heads of so many elements, all else by default.
 static inline ropewalk_spec ropewalk_spec_default(int64_t head_dim) {
@@ -180,6 +221,13 @@ typedef struct ropewalk_rope ropewalk_rope;
 // error: optional
 ROPEWALK_API ropewalk_status ropewalk_rope_create(
     const ropewalk_spec* spec, ropewalk_rope** rope, ropewalk_error* error);
+
+// The same where the scaling rule depends on the length: dynamic, dynamic_stepwise, longrope.
+//
+// length: how many positions the plan is for (the largest + 1), at least 1; or ROPEWALK_NOT_GIVEN: as
+//         for short texts
+ROPEWALK_API ropewalk_status ropewalk_rope_create_for_length(
+    const ropewalk_spec* spec, int64_t length, ropewalk_rope** rope, ropewalk_error* error);
 
 // rope: NULL is a no-op. No call that uses it may be running.
 ROPEWALK_API void ropewalk_rope_destroy(ropewalk_rope* rope);

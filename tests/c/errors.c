@@ -171,10 +171,13 @@ static void a_spec_that_cannot_be_is_refused(void) {
   CHECK_SPEC(spec.pairing = ROPEWALK_PAIRING_NOT_GIVEN, "spec.pairing is -1");
   CHECK_SPEC(spec.output_pairing = (ropewalk_pairing)-2, "spec.output_pairing is -2");
   CHECK_SPEC(spec.axes_order = (ropewalk_axes_order)5, "spec.axes_order is 5");
-  CHECK_SPEC((spec.scaling = &scaling, scaling.type = (ropewalk_scaling_type)2),
-             "spec.scaling.type is 2");
-  CHECK_SPEC((spec.scaling = &scaling, scaling.type = ROPEWALK_SCALING_LINEAR), "wants a factor");
+  CHECK_SPEC((spec.scaling = &scaling, scaling.type = (ropewalk_scaling_type)11),
+             "spec.scaling.type is 11");
+  CHECK_SPEC((spec.scaling = &scaling, scaling.type = ROPEWALK_SCALING_LINEAR), "wants factor");
   CHECK_SPEC((spec.scaling = &scaling, scaling.factor = 2), "takes no factor");
+  CHECK_SPEC((spec.scaling = &scaling, scaling.truncate = 2), "spec.scaling.truncate is 2");
+  CHECK_SPEC(spec.frequency_rounding = (ropewalk_frequency_rounding)2,
+             "spec.frequency_rounding is 2");
   CHECK_SPEC((spec.frequencies = (const double[]){1}, spec.frequency_count = 1),
              "frequencies has 1 values");
   CHECK_SPEC((spec.frequencies = (const double[]){1}, spec.frequency_count = -1),

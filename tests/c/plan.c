@@ -76,6 +76,115 @@ static void every_field_of_a_spec_arrives(void) {
 }
 
 // A turn is frac(ω / 2π) 2^64; for ω = 0 it is nothing, and clockwise turns the other way.
+// ω of a rope with this scaling, for texts of this length.
+static double scaled(const ropewalk_scaling* scaling, double base, int64_t length, int pair,
+                     double* attention_factor) {
+  ropewalk_spec spec = ropewalk_spec_default(8);
+  spec.base = base;
+  spec.scaling = scaling;
+  ropewalk_rope* rope = NULL;
+  CHECK_OK(ropewalk_rope_create_for_length(&spec, length, &rope, &error), error);
+  const ropewalk_plan plan = plan_of(rope);
+  const double omega = plan.frequencies[pair];
+  *attention_factor = plan.attention_factor;
+  ropewalk_rope_destroy(rope);
+  return omega;
+}
+
+// Each field is given where it shows: a field that got lost or changed places changes a number here.
+static void every_field_of_a_scaling_arrives(void) {
+  const double ones[] = {1, 1, 1, 1}, twos[] = {2, 2, 2, 2};
+  double m = 0;
+  ropewalk_scaling scaling = ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_NTK;
+  scaling.alpha = 8;
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 3, &m), 0.001 / 8, 1e-15);
+
+  scaling = (ropewalk_scaling)ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_DYNAMIC;
+  scaling.factor = 2;
+  scaling.original_max_position_embeddings = 100;
+  CHECK_NEAR(scaled(&scaling, 10000, 100, 3, &m), 0.001, 1e-15);
+  CHECK_NEAR(scaled(&scaling, 10000, 200, 3, &m), 0.001 / 3, 1e-15);  // 2 x 200 / 100 - 1
+
+  scaling = (ropewalk_scaling)ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_LLAMA3;
+  scaling.factor = 4;
+  scaling.low_freq_factor = 1;
+  scaling.high_freq_factor = 3;
+  scaling.original_max_position_embeddings = 1257;  // pair 2 turns 2.0006 times: half way
+  const double turns = 1257 * 0.01 / 6.283185307179586476925286766559;
+  const double share = (turns - 1) / 2;
+  CHECK_NEAR(scaled(&scaling, 10000, 1, 2, &m), 0.01 * ((1 - share) / 4 + share), 1e-15);
+
+  scaling = (ropewalk_scaling)ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_LONGROPE;
+  scaling.short_factor = ones;
+  scaling.long_factor = twos;
+  scaling.divisor_count = 4;
+  scaling.attention_factor = 1.5;
+  scaling.original_max_position_embeddings = 50;
+  CHECK_NEAR(scaled(&scaling, 10000, 50, 1, &m), 0.1, 1e-15);
+  CHECK_NEAR(scaled(&scaling, 10000, 51, 1, &m), 0.05, 1e-15);
+  CHECK(m == 1.5);
+  scaling.short_mscale = 1.25;
+  scaling.long_mscale = 1.75;
+  scaled(&scaling, 10000, 50, 1, &m);
+  CHECK(m == 1.25);
+  scaled(&scaling, 10000, 51, 1, &m);
+  CHECK(m == 1.75);
+
+  scaling = (ropewalk_scaling)ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_PROPORTIONAL;
+  scaling.rotating_pairs = 2;
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m), 0.1, 1e-15);
+  CHECK(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 2, &m) == 0);
+
+  scaling = (ropewalk_scaling)ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_DIVISORS;
+  scaling.divisors = twos;
+  scaling.divisor_count = 4;
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m), 0.05, 1e-15);
+}
+
+// The pair that turns n times within L is 8 ln(L / 2πn) / (2 ln base): with base 10000 and L = 2π 1000,
+// pair 3 turns once, pair 2 ten times, pair 1 a hundred times.
+static void every_field_of_yarn_arrives(void) {
+  double m = 0;
+  ropewalk_scaling scaling = ROPEWALK_SCALING_INIT;
+  scaling.type = ROPEWALK_SCALING_YARN;
+  scaling.factor = 4;
+  scaling.original_max_position_embeddings = 6283;
+  scaling.beta_fast = 100;
+  scaling.beta_slow = 1;
+  scaling.truncate = 0;
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m), 0.1, 1e-5);
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 2, &m), 0.01 * (0.5 + 0.5 / 4), 1e-6);
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 3, &m), 0.001 / 4, 1e-7);
+  CHECK_NEAR(m, 1 + 0.1 * log(4), 1e-15);
+  scaling.extrapolation_factor = 0;  // linear
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m), 0.1 / 4, 1e-15);
+  scaling.mscale = 0.5;
+  scaling.mscale_all_dim = 2;
+  scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m);
+  CHECK_NEAR(m, (1 + 0.05 * log(4)) / (1 + 0.2 * log(4)), 1e-15);
+  scaling.attention_factor = 3;
+  scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m);
+  CHECK(m == 3);
+  scaling.extrapolation_factor = ROPEWALK_NOT_GIVEN;
+  scaling.beta_fast = 40;  // between pairs 1 and 2: cut to 1
+  scaling.truncate = 1;
+  CHECK_NEAR(scaled(&scaling, 10000, ROPEWALK_NOT_GIVEN, 1, &m), 0.1, 1e-15);
+
+  ropewalk_spec spec = ropewalk_spec_default(4);
+  spec.frequency_rounding = ROPEWALK_ROUNDING_FLOAT32;
+  ropewalk_rope* rope = new_rope(&spec);
+  CHECK(plan_of(rope).frequencies[1] == (double)0.01F);
+  ropewalk_rope_destroy(rope);
+  CHECK_REFUSED(ropewalk_rope_create_for_length(&spec, 0, &rope, &error), ROPEWALK_INVALID_ARGUMENT,
+                "length 0 is less than 1", error);
+}
+
 static void turns_are_shares_of_a_whole_turn(void) {
   const double radians[] = {0, 1, -1, 0.001};
   const long double two_pi = 6.283185307179586476925286766559L;
@@ -224,6 +333,8 @@ int main(void) {
   RUN(the_library_is_of_this_header);
   RUN(what_is_not_given_has_its_default);
   RUN(every_field_of_a_spec_arrives);
+  RUN(every_field_of_a_scaling_arrives);
+  RUN(every_field_of_yarn_arrives);
   RUN(turns_are_shares_of_a_whole_turn);
   RUN(a_rope_keeps_nothing_of_the_callers);
   RUN(every_value_has_a_name_and_no_other_has);
