@@ -49,10 +49,9 @@ class Mutator {
 
   std::string input(const std::vector<std::string>& seeds, const std::vector<std::string>& words) {
     std::string text = seeds[below(seeds.size())];
-    // Some inputs are hardly changed, so that they are read to the end.
-    for (std::uint64_t changes = 1 + below(below(16) + 1); changes > 0; --changes) {
-      change(text, seeds, words);
-    }
+    // Half of them are changed once, so that they are read to where that is.
+    const std::uint64_t changes = below(2) == 0 ? 1 : 2 + below(6);
+    for (std::uint64_t i = 0; i < changes; ++i) change(text, seeds, words);
     return text;
   }
 
@@ -63,32 +62,44 @@ class Mutator {
               const std::vector<std::string>& words) {
     const std::size_t at = below(text.size() + 1);
     const std::size_t length = std::min<std::size_t>(below(below(64) + 1), text.size() - at);
-    switch (below(8)) {
+    // Most of them leave what follows in its place, which binary formats want.
+    switch (below(12)) {
       case 0:
+      case 1:
         if (at < text.size()) text[at] ^= static_cast<char>(1 << below(8));
         break;
-      case 1:
+      case 2:
         if (at < text.size()) text[at] = static_cast<char>(random_());
         break;
-      case 2: overwrite(text, at); break;
-      case 3: text.erase(at, length); break;
-      case 4: text.insert(at, text.substr(at, length)); break;
-      case 5: text.insert(at, words[below(words.size())]); break;
-      case 6: text.replace(at, length, words[below(words.size())]); break;
-      default: splice(text, at, seeds[below(seeds.size())]); break;
+      case 3:
+      case 4: overwrite_number(text, at); break;
+      case 5:
+      case 6: overwrite(text, at, words[below(words.size())]); break;
+      case 7: text.erase(at, length); break;
+      case 8: text.insert(at, text.substr(at, length)); break;
+      case 9: text.insert(at, words[below(words.size())]); break;
+      case 10: text.replace(at, length, words[below(words.size())]); break;
+      default: end(text, at, seeds[below(seeds.size())]); break;
     }
   }
 
-  // A number of 1 to 8 bytes, near a limit.
-  void overwrite(std::string& text, std::size_t at) {
-    const std::uint64_t number = (std::uint64_t{1} << below(64)) + below(5) - 2;
-    const std::size_t size = std::min<std::size_t>(std::size_t{1} << below(4), text.size() - at);
-    std::memcpy(text.data() + at, &number, size);
+  static void overwrite(std::string& text, std::size_t at, std::string_view word) {
+    const std::size_t size = std::min(word.size(), text.size() - at);
+    std::memcpy(text.data() + at, word.data(), size);
   }
 
-  void splice(std::string& text, std::size_t at, const std::string& other) {
-    if (below(2) == 0) text.resize(at);
-    text += other.substr(below(other.size() + 1));
+  // By a number of 1 to 8 bytes, near a limit.
+  void overwrite_number(std::string& text, std::size_t at) {
+    const std::uint64_t number = (std::uint64_t{1} << below(64)) + below(5) - 2;
+    char bytes[sizeof(number)];
+    std::memcpy(bytes, &number, sizeof(number));
+    overwrite(text, at, {bytes, std::size_t{1} << below(4)});
+  }
+
+  // Cuts it off, and may go on with the end of another.
+  void end(std::string& text, std::size_t at, const std::string& other) {
+    text.resize(at);
+    if (below(2) == 0) text += other.substr(below(other.size() + 1));
   }
 
   std::mt19937_64 random_;

@@ -46,7 +46,7 @@ void GgufScaling::read_type(const GgufModel& model) {
   const std::string type = keys_.string(kType).value_or("linear");
   constexpr const char* kTypes[] = {"none", "linear", "yarn", "longrope"};
   if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes)) {
-    keys_.refuse(kType, type, " is not known, want none, linear, yarn or longrope");
+    keys_.refuse(kType, formats::shown(type), " is not known, want none, linear, yarn or longrope");
   }
   const char* const key = keys_.has(kFactor) ? kFactor : "rope.scale_linear";
   factor_ = keys_.number(key).value_or(0);

@@ -247,9 +247,7 @@ void warn_of_keys(const GgufModel& model, std::string_view architecture) {
       model.keys.unsupported(name, "a value for each layer is not supported");
     }
     if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) continue;
-    std::string shown = name.substr(0, 100);
-    std::replace_if(shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
-    model.builder.warn(model.keys.line(shown, "is not known, and not read"));
+    model.builder.warn(model.keys.line(formats::shown(name), "is not known, and not read"));
   }
 }
 

@@ -173,6 +173,10 @@ TEST(ModelGguf, what_is_missing_or_cannot_be_is_an_error_with_its_key) {
       refusal(file_of("qwen3").string("qwen3.rope.scaling.type", "dynamic")),
       "x.gguf: qwen3.rope.scaling.type: dynamic is not known, want none, linear, yarn or longrope");
   EXPECT_EQ(
+      refusal(file_of("qwen3").string("qwen3.rope.scaling.type", "a\n" + std::string(200, 'b'))),
+      "x.gguf: qwen3.rope.scaling.type: a?" + std::string(98, 'b') +
+          "... is not known, want none, linear, yarn or longrope");
+  EXPECT_EQ(
       refusal(file_of("qwen3").u32("qwen3.rope.dimension_count", 130)),
       "x.gguf: qwen3.rope.dimension_count: 130 is not an even number up to 128, the width of a "
       "head");

@@ -42,16 +42,6 @@ constexpr std::uint64_t kSizes[kTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
 // Numbers of tensor types, of those that are read.
 constexpr std::uint32_t kTensorF32 = 0, kTensorF16 = 1;
 
-// A name as it stands in the file, on one line and not endlessly long.
-std::string shown(std::string_view name) {
-  constexpr std::size_t kLongest = 100;
-  std::string result(name.substr(0, kLongest));
-  for (char& letter : result) {
-    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) letter = '?';
-  }
-  return name.size() > kLongest ? result + "..." : result;
-}
-
 // Reads on through a file in large blocks. To pass over bytes costs no more than to say so.
 class Reader {
  public:
@@ -289,6 +279,15 @@ void read_start(Reader& reader, const Source& source) {
 }
 
 }  // namespace
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 100;
+  std::string result(text.substr(0, kLongest));
+  for (char& letter : result) {
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) letter = '?';
+  }
+  return text.size() > kLongest ? result + "..." : result;
+}
 
 Gguf read_gguf(const Source& source, std::span<const std::string_view> tensors) {
   constexpr std::uint64_t kLeastTensor = 8 + 1 + 4 + 4 + 8, kLeastKey = 8 + 1 + 4 + 1;

@@ -41,6 +41,9 @@ struct Gguf {
 // Arrays of up to this many numbers, and strings of up to this many bytes, are stored.
 constexpr std::uint64_t kMaxGgufStored = 4096;
 
+// A string of a file in a message: on one line and not endlessly long.
+std::string shown(std::string_view text);
+
 // The metadata, and the data of the tensors of these names, those that there are; they must be F32 or
 // F16. Throws Error (kBadFormat, or kUnsupported for a version or a type that is not read) naming the
 // file, the key or tensor, what it holds and what to do.
