@@ -15,6 +15,7 @@ ROOMS = {
     "tensor": (),
     "version": ("kernels",),
     "message": (),
+    "words": (),
     "spec": ("scaling",),
     "frequencies": ("spec",),
     "rope": ("frequencies", "spec"),
@@ -35,18 +36,18 @@ ROOMS = {
     "angles": ("spec", "rope", "positions", "kernels", "rows", "given"),
     "rotate": ("spec", "rope", "positions", "angles", "kernels", "rows", "operands"),
     "check": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "element"),
-    "model": ("spec", "formats"),
+    "model": ("spec", "formats", "vision"),
     "formats": (),
     # ropewalk.hpp, all of the above; and the C interface, which stands on that.
     "ropewalk": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "check", "vision",
                  "grids", "sequences"),
 }
-FREE = ("error", "tensor", "version", "options", "message", "element")
+FREE = ("error", "tensor", "version", "options", "message", "element", "words")
 
 # Rooms made of several sources: their stem may go on after the room's name (kernels-inl, model-gguf).
 SPLIT = ("kernels", "model", "ropewalk", "vision")
 # Rooms without a public header.
-PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "message", "formats")
+PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "message", "words", "formats")
 # Rooms that use public headers only, of src/ too.
 OUTSIDERS = ("check", "ropewalk")
 # Folders that are rooms, and what they use beside public headers and FREE.

@@ -3,6 +3,7 @@
 // graph of src/models/*.cpp. Names as in LLM_ARCH_NAMES of src/llama-arch.cpp.
 
 #include "model-architectures.hpp"
+#include "words.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -153,15 +154,6 @@ constexpr Architecture kArchitectures[] = {
      .log_multiplier = 1,
      .has_temperature = true},
 };
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find(' ', begin), words.size());
-    if (words.substr(begin, end - begin) == word) return true;
-    begin = end + 1;
-  }
-  return false;
-}
 
 }  // namespace
 

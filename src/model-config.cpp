@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ropewalk/vision.hpp>
 
 namespace ropewalk {
 namespace {
@@ -72,6 +73,11 @@ bool has_rope_keys(const Keys& keys) {
 
 const Family& family_of(const std::string& model_type, const Keys& keys, ModelBuilder& builder) {
   static constexpr Family kUnknown = {};
+  if (const RefusedForm* refused = refused_form(model_type)) {
+    throw Error(ErrorCode::kUnsupported,
+                message(keys.path("model_type"), ": ", model_type,
+                        " is no rotation by one axis per pair: ", refused->reason));
+  }
   const Family* family = find_family(model_type);
   // A flat config of what is the language model of several parts.
   if (family == nullptr) family = find_family(model_type + "_text");

@@ -1,7 +1,6 @@
 #include "model-families.hpp"
 
-#include <algorithm>
-#include <cstddef>
+#include "words.hpp"
 
 namespace ropewalk {
 namespace {
@@ -314,12 +313,11 @@ constexpr Family kFamilies[] = {
      .unrotated = Unrotated::kAll,
      .evidence = "no rotary class"},
     // ---- No pure rotation by one axis per pair. ----
-    {.model_types = "vjepa2",
-     .refused = "the two elements of its pairs turn by different angles",
-     .evidence = "modeling_vjepa2.py: rotate_queries_or_keys"},
-    {.model_types = "lightglue efficientloftr",
-     .refused = "its angles are learned or mix two axes",
-     .evidence = "modeling_lightglue.py"},
+    // (What vision.hpp refuses by name stands there.)
+    {.model_types = "efficientloftr",
+     .refused =
+         "its positions are places in an image: efficientloftr_spec of vision.hpp makes its Spec",
+     .evidence = "modeling_efficientloftr.py"},
     {.model_types = "wav2vec2-conformer wav2vec2-bert seamless_m4t seamless_m4t_v2",
      .refused = "hidden states are rotated before q and k are made of them",
      .evidence = "modeling_wav2vec2_conformer.py"},
@@ -331,12 +329,7 @@ std::span<const Family> families() { return kFamilies; }
 
 const Family* find_family(std::string_view model_type) {
   for (const Family& family : kFamilies) {
-    std::string_view rest = family.model_types;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      if (rest.substr(0, end) == model_type) return &family;
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    if (has_word(family.model_types, model_type)) return &family;
   }
   return nullptr;
 }

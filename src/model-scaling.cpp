@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model-config.hpp"
+#include "words.hpp"
 
 namespace ropewalk {
 namespace {
@@ -55,10 +56,6 @@ constexpr std::string_view kScalingKeys =
     " factor alpha original_max_position_embeddings beta_fast beta_slow truncate mscale "
     "mscale_all_dim attention_factor extrapolation_factor low_freq_factor high_freq_factor "
     "short_factor long_factor short_mscale long_mscale ";
-
-bool has_word(std::string_view words, std::string_view word) {
-  return words.find(message(" ", word, " ")) != words.npos;
-}
 
 const Rule& rule_named(const Keys& block, std::string_view key, const std::string& name) {
   const auto rule = std::find_if(kRules.begin(), kRules.end(),

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "message.hpp"
+#include "words.hpp"
 
 namespace ropewalk {
 namespace {
@@ -123,15 +124,6 @@ constexpr std::array kRules = {
 };
 
 const Rule& rule_of(Type type) noexcept { return kRules[static_cast<std::size_t>(type)]; }
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find(' ', begin), words.size());
-    if (words.substr(begin, end - begin) == word) return true;
-    begin = end + 1;
-  }
-  return false;
-}
 
 // One of these two, and not both.
 void want_one_of(const Scaling& scaling, const char* first, bool has_first, const char* second,

@@ -173,7 +173,13 @@ TEST(ModelLayers, an_unknown_type_is_read_by_its_keys_and_warned_about) {
 }
 
 TEST(ModelLayers, what_is_no_pure_rotation_is_refused_by_name) {
-  EXPECT_TRUE(has(refusal(R"({"model_type": "vjepa2", "hidden_size": 64})"), "vjepa2"));
+  for (const char* name : {"vjepa2", "lightglue"}) {
+    const std::string why =
+        refusal(R"({"model_type": ")" + std::string(name) + R"(", "hidden_size": 64})");
+    EXPECT_TRUE(has(why, name) && has(why, "is no rotation by one axis per pair: the ")) << why;
+  }
+  EXPECT_TRUE(has(refusal(R"({"model_type": "efficientloftr", "hidden_size": 64})"),
+                  "efficientloftr_spec of vision.hpp"));
   EXPECT_TRUE(has(refusal(with_scaling(R"({"rope_type": "default", "use_fope": true})")), "FoPE"));
   EXPECT_TRUE(
       has(refusal(with_scaling(R"({"rope_type": "telechat3-yarn", "factor": 2})")), "vLLM"));

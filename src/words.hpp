@@ -1,0 +1,23 @@
+// Lists of names in tables: words that are separated by single spaces. A word that every room may use.
+
+#ifndef ROPEWALK_SRC_WORDS_HPP_
+#define ROPEWALK_SRC_WORDS_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace ropewalk {
+
+inline bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    if (words.substr(begin, end - begin) == word) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_SRC_WORDS_HPP_
