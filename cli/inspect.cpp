@@ -14,6 +14,7 @@
 
 #include "message.hpp"
 #include "plan.hpp"
+#include "presets.hpp"
 #include "verbs.hpp"
 
 namespace ropewalk::cli {
@@ -26,12 +27,14 @@ struct InspectVerb {
         ->check(refuse_empty);
     verb.add_flag("--all", all, "A line for every pair");
     verb.add_flag("--json", json, "Print JSON");
+    verb.add_flag("--list", list, "The names that --preset takes");
   }
 
   PlanOptions plan;
   std::string file;
   bool all = false;
   bool json = false;
+  bool list = false;
 };
 
 // Positions that one turn takes; infinite for a pair that stands still.
@@ -274,7 +277,24 @@ OrderedJson json_of(const Model& model, const PlanOptions& plan) {
           {"warnings", model.warnings()}};
 }
 
+void print_json(const OrderedJson& json) {
+  std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+}
+
+int run_list(const InspectVerb& options) {
+  const std::optional<std::string> other =
+      options.file.empty() ? options.plan.first_given() : options.file;
+  if (other) throw UsageError(message(*other, " beside --list: leave it out"));
+  if (options.json) {
+    print_json(json_of_presets());
+  } else {
+    print_presets();
+  }
+  return 0;
+}
+
 int run(InspectVerb& options) {
+  if (options.list) return run_list(options);
   if (!options.file.empty()) options.plan.set_config(options.file);
   const std::optional<Model> model = options.plan.model();
   OrderedJson json;
@@ -294,7 +314,7 @@ int run(InspectVerb& options) {
             {"layers", OrderedJson::array({json_of(rope)})},
             {"warnings", OrderedJson::array()}};
   }
-  std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+  print_json(json);
   return 0;
 }
 

@@ -166,6 +166,7 @@ PlanOptions::PlanOptions(CLI::App& verb) {
     verb.add_option(flag, value, help)->type_name(type)->check(refuse_empty)->group(kGroup);
   };
   text("--config", config_file_, "FILE", "A model's config.json or GGUF");
+  text("--preset", preset_, "NAME", "A well-known model; ropewalk inspect --list names them");
   text("--layer", layer_, "N", "Of the model, the rope of this layer; the first is 0");
   text("--layer-type", layer_type_, "NAME",
        "Of the model, the rope of such layers: full_attention, sliding_attention ...");
@@ -195,31 +196,48 @@ void PlanOptions::set_config(const std::string& file) {
   config_file_ = file;
 }
 
+std::optional<std::string> PlanOptions::first_given() const {
+  for (const auto& [option, value] :
+       {std::pair("--config", &config_file_), std::pair("--preset", &preset_),
+        std::pair("--layer", &layer_), std::pair("--layer-type", &layer_type_),
+        std::pair("--spec", &spec_file_), std::pair("--length", &length_)}) {
+    if (!value->empty()) return option;
+  }
+  for (const Flag& flag : kFlags) {
+    if (values_.count(flag.key) != 0) return flag.flag;
+  }
+  return std::nullopt;
+}
+
 // One source, and no flag that says nothing of it.
 void PlanOptions::check_sources() const {
-  const auto refuse_beside = [&](std::string_view source) {
-    for (const Flag& flag : kFlags) {
-      if (values_.count(flag.key) != 0) {
-        throw UsageError(
-            message(flag.flag, " beside ", source, ": put it into the file, or give no file"));
-      }
+  std::string_view source;
+  for (const auto& [option, value] :
+       {std::pair("--config", &config_file_), std::pair("--preset", &preset_),
+        std::pair("--spec", &spec_file_)}) {
+    if (value->empty()) continue;
+    if (!source.empty()) {
+      throw UsageError(message(option, " beside ", source, ": give one of them"));
     }
-  };
-  if (!config_file_.empty() && !spec_file_.empty()) {
-    throw UsageError("--spec beside --config: give one file");
+    source = option;
   }
-  if (config_file_.empty() && !(layer_.empty() && layer_type_.empty())) {
+  if (!has_model() && !(layer_.empty() && layer_type_.empty())) {
     throw UsageError(message(layer_.empty() ? "--layer-type" : "--layer",
-                             " without --config: only a model has layers"));
+                             " without --config or --preset: only a model has layers"));
   }
   if (!layer_.empty() && !layer_type_.empty()) {
     throw UsageError("--layer-type beside --layer: give one of them");
   }
-  if (!config_file_.empty()) refuse_beside("--config");
-  if (!spec_file_.empty()) refuse_beside("--spec");
-  if (config_file_.empty() && spec_file_.empty() && values_.empty()) {
+  for (const Flag& flag : kFlags) {
+    if (source.empty() || values_.count(flag.key) == 0) continue;
     throw UsageError(
-        "say which rope: --config FILE, --spec FILE, or --head-dim N and what else is not default");
+        message(flag.flag, " beside ", source, ": put it into a file for --spec, or leave it out"));
+  }
+  if (source.empty() && values_.empty()) {
+    throw UsageError(
+        "say which rope: --config FILE, --preset NAME, --spec FILE, or --head-dim N and what else "
+        "is "
+        "not default");
   }
 }
 
@@ -229,9 +247,14 @@ Spec PlanOptions::spec() const {
 
 std::optional<Model> PlanOptions::model() const {
   check_sources();
-  if (config_file_.empty()) return std::nullopt;
+  if (!has_model()) return std::nullopt;
   if (!layer_.empty()) parse_int64("--layer", layer_);
-  return Model::from_file(config_file_);
+  if (preset_.empty()) return Model::from_file(config_file_);
+  try {
+    return Model::from_preset(preset_);
+  } catch (const Error& error) {
+    throw UsageError(message("--", error.what(), "; ropewalk inspect --list names them all"));
+  }
 }
 
 const LayerKind* PlanOptions::kind_of(const Model& model) const {

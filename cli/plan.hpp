@@ -13,7 +13,7 @@
 
 namespace ropewalk::cli {
 
-// --config FILE, --spec FILE, or a flag for each scalar key of a Spec.
+// --config FILE, --preset NAME, --spec FILE, or a flag for each scalar key of a Spec.
 class PlanOptions {
  public:
   // Adds the options to a verb. They are parsed into this object, which must stay where it is.
@@ -23,7 +23,8 @@ class PlanOptions {
 
   // Of a model, that of the layer asked for; without one, of the only kind that rotates.
   [[nodiscard]] Rope rope() const;
-  // Of --config; nothing without it. Throws what Model::from_file does.
+  // Of --config or --preset; nothing without them. Throws what Model::from_file does, and UsageError
+  // for a preset that there is not.
   [[nodiscard]] std::optional<Model> model() const;
   // The kind of layer that --layer or --layer-type asks for, else nullptr.
   [[nodiscard]] const LayerKind* kind_of(const Model& model) const;
@@ -31,6 +32,8 @@ class PlanOptions {
   [[nodiscard]] std::optional<std::int64_t> length() const;
   // A model's file that is given without --config. Throws UsageError beside it.
   void set_config(const std::string& file);
+  // The first of these options that was given, or nothing.
+  [[nodiscard]] std::optional<std::string> first_given() const;
   // The file that is read, if one is.
   [[nodiscard]] const std::string& file() const noexcept {
     return config_file_.empty() ? spec_file_ : config_file_;
@@ -38,9 +41,13 @@ class PlanOptions {
 
  private:
   void check_sources() const;
+  [[nodiscard]] bool has_model() const noexcept {
+    return !config_file_.empty() || !preset_.empty();
+  }
   [[nodiscard]] Spec spec() const;
 
   std::string config_file_;
+  std::string preset_;
   std::string spec_file_;
   std::string layer_;
   std::string layer_type_;

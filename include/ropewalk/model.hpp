@@ -68,6 +68,8 @@ class Model {
   static Model from_file(const std::string& path);
   // The text of a config.json; name stands for it in messages.
   static Model from_config(std::string_view json, std::string_view name = "config");
+  // A well-known model, one of presets(). Throws Error (kInvalidArgument) for another name.
+  static Model from_preset(std::string_view name);
 
   // As the file has it: "llama", "gemma3_text"; of a GGUF its architecture.
   [[nodiscard]] const std::string& model_type() const noexcept { return model_type_; }
@@ -93,6 +95,20 @@ class Model {
   std::vector<LayerKind> kinds_;
   std::vector<std::string> warnings_;
 };
+
+// A well-known model: those keys of its config.json that say which RoPE it has, and the public copy of
+// that file that they were read from.
+struct Preset {
+  std::string name;        // "llama-3.1-8b"
+  std::string repository;  // on GitHub, "owner/name"
+  std::string path;        // of the file in it
+  std::string commit;      // 40 hexadecimal digits
+  std::string entry;       // which of the file's models, if it has several
+  std::string config;      // JSON, as from_config takes it
+};
+
+// In the order of their names. They are in the library; no file is read.
+std::vector<Preset> presets();
 
 // The JSON form of a Spec:
 //

@@ -1,0 +1,16 @@
+# presets/*.json -> one source with their texts, so that a program has them wherever it is installed.
+file(GLOB preset_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/presets/*.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${preset_files})
+set(preset_names)
+foreach(file IN LISTS preset_files)
+  get_filename_component(name ${file} NAME_WLE)
+  list(APPEND preset_names ${name})
+endforeach()
+list(SORT preset_names)  # the files are in another order: phi-4-mini.json, phi-4.json
+set(preset_rows)
+foreach(name IN LISTS preset_names)
+  file(READ ${PROJECT_SOURCE_DIR}/presets/${name}.json text)
+  string(APPEND preset_rows "    {\"${name}\", R\"json(${text})json\"},\n")
+endforeach()
+set(ropewalk_preset_source ${PROJECT_BINARY_DIR}/model-preset-texts.cpp)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/model-preset-texts.cpp.in ${ropewalk_preset_source} @ONLY)
