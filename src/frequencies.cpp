@@ -167,6 +167,13 @@ Radians llama3(const Window& window, const Scaling& scaling) {
   return radians;
 }
 
+// GGUF's rope_freqs: a divisor for every frequency, on top of the rule. In ggml's rope_yarn
+// (src/ggml-cpu/ops.cpp) the angle is divided first, and then blended with itself / factor: the blend is
+// of the pair's number alone, so which comes first makes no difference.
+void divide(Radians& radians, const Radians& divisors) {
+  for (std::size_t i = 0; i < radians.size(); ++i) radians[i] /= divisors[i];
+}
+
 bool is_long(const Scaling& scaling, Length length) {
   return length && *length > *scaling.original_max_position_embeddings;
 }
@@ -177,7 +184,7 @@ bool is_long(const Scaling& scaling, Length length) {
 Radians longrope(const Window& window, const Scaling& scaling, Length length) {
   const auto& divisors = is_long(scaling, length) ? *scaling.long_factor : *scaling.short_factor;
   Radians radians = plain(window);
-  for (std::size_t i = 0; i < radians.size(); ++i) radians[i] /= divisors[i];
+  divide(radians, divisors);
   return radians;
 }
 
@@ -203,13 +210,6 @@ Radians proportional(const Window& window, const Scaling& scaling) {
   return radians;
 }
 
-// GGUF's rope_freqs: a divisor for every frequency, whatever the rule it was made from.
-Radians divisors(const Window& window, const Scaling& scaling) {
-  Radians radians = linear(window, scaling.factor.value_or(1));
-  for (std::size_t i = 0; i < radians.size(); ++i) radians[i] /= (*scaling.divisors)[i];
-  return radians;
-}
-
 Frequencies by_rule(const Window& window, const Scaling& scaling, Length length) {
   switch (scaling.type) {
     case Scaling::Type::kDefault: break;
@@ -223,7 +223,7 @@ Frequencies by_rule(const Window& window, const Scaling& scaling, Length length)
     case Scaling::Type::kLongrope:
       return {longrope(window, scaling, length), longrope_attention_factor(scaling, length)};
     case Scaling::Type::kProportional: return {proportional(window, scaling)};
-    case Scaling::Type::kDivisors: return {divisors(window, scaling)};
+    case Scaling::Type::kDivisors: return {linear(window, scaling.factor.value_or(1))};
   }
   return {plain(window)};
 }
@@ -267,6 +267,7 @@ Frequencies frequencies(const Spec& spec, std::optional<std::int64_t> length) {
     const std::int64_t parts = spec.window_parts();
     const Window part{spec.base(), spec.rotary_dim() / parts, spec.head_dim() / parts};
     made = by_rule(part, spec.scaling(), length);
+    if (spec.scaling().divisors) divide(made.radians, *spec.scaling().divisors);
     made.radians = repeated(made.radians, parts);
   }
   if (spec.attention_factor()) made.attention_factor = *spec.attention_factor();

@@ -1,6 +1,7 @@
-// From llama.cpp (github.com/ggml-org/llama.cpp, read in versions of April to September 2026): the type
-// of rope from llama_model_rope_type of src/llama-model.cpp, the rest from load_arch_hparams and the
-// graph of src/models/*.cpp. Names as in LLM_ARCH_NAMES of src/llama-arch.cpp.
+// From llama.cpp (github.com/ggml-org/llama.cpp, read in versions of April to October 2026, the last
+// f6ed9c86): the type of rope from llama_model_rope_type of src/llama-model.cpp, the rest from
+// load_arch_hparams and the graph of src/models/*.cpp. Names as in LLM_ARCH_NAMES of src/llama-arch.cpp,
+// every one of them.
 
 #include "model-architectures.hpp"
 #include "words.hpp"
@@ -25,12 +26,15 @@ constexpr Group kGroups[] = {
     {Rotation::kNone,
      "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 "
      "rwkv7 "
-     "arwkv7 wavtokenizer-dec nemotron_h nemotron_h_moe kimi-linear starcoder bert"},
+     "arwkv7 wavtokenizer-dec nemotron_h nemotron_h_moe kimi-linear kimi-k3 glm5-next starcoder "
+     "bert"},
     // gptj is NONE there because it is not implemented; GPT-J rotates adjacent pairs.
     {Rotation::kAdjacent,
      "llama llada deci baichuan internlm2 minicpm xverse command-r olmo arctic deepseek chatglm "
      "chameleon "
-     "bailingmoe neo-bert arcee ernie4_5 ernie4_5-moe eagle3 llama-embed maincoder gptj"},
+     "bailingmoe neo-bert arcee ernie4_5 ernie4_5-moe eagle3 llama-embed maincoder nanbeige "
+     "pockettts "
+     "gptj"},
     // deepseek2-ocr is NORM in the enumeration, but its graph asks for NEOX.
     {Rotation::kHalves,
      "falcon falcon-h1 grok dbrx jina-bert-v3 nomic-bert nomic-bert-moe eurobert stablelm bitnet "
@@ -38,10 +42,10 @@ constexpr Group kGroups[] = {
      "qwen2 dream qwen2moe qwen3 qwen3moe llada-moe rnd1 olmoe phi2 phi3 phimoe plamo plamo2 gemma "
      "starcoder2 openelm gptneox codeshell orion nemotron exaone bailingmoe2 dots1 hunyuan-moe "
      "jais2 "
-     "hunyuan-dense hy_v3 lfm2 lfm2moe seed_oss grovemoe apertus minimax-m2 cogvlm pangu-embedded "
+     "hy_v3 lfm2 lfm2moe seed_oss grovemoe apertus minimax-m2 minimax-m3 cogvlm pangu-embedded "
      "talkie deepseek2-ocr"},
     {Rotation::kBlocks, "qwen2vl paddleocr"},
-    {Rotation::kCycle, "qwen3vl qwen3vlmoe"},
+    {Rotation::kCycle, "qwen3vl qwen3vlmoe qwen3tts"},
 };
 
 constexpr Sliding copied(When when, std::int64_t period, bool full_first = false) {
@@ -88,6 +92,10 @@ constexpr Architecture kArchitectures[] = {
      .rotation = Rotation::kAdjacent,
      .sliding = copied(When::kAlways, 4),
      .rotating = Rotating::kSliding},
+    {.name = "muse-glimmer",
+     .rotation = Rotation::kAdjacent,
+     .sliding = {When::kAlways, 0, false, true},
+     .rotating = Rotating::kSliding},
     {.name = "cohere2moe",
      .rotation = Rotation::kAdjacent,
      .sliding = copied(When::kAlways, 4, true),
@@ -113,12 +121,28 @@ constexpr Architecture kArchitectures[] = {
     {.name = "granite", .rotation = Rotation::kAdjacent, .rotating = Rotating::kIfFinetuned},
     {.name = "granitemoe", .rotation = Rotation::kAdjacent, .rotating = Rotating::kIfFinetuned},
     {.name = "granitehybrid", .rotation = Rotation::kAdjacent, .rotating = Rotating::kIfFinetuned},
-    {.name = "qwen3next", .rotation = Rotation::kHalves, .recurrent = Recurrent::kByInterval},
-    {.name = "qwen35", .rotation = Rotation::kCycle, .recurrent = Recurrent::kByInterval},
-    {.name = "qwen35moe", .rotation = Rotation::kCycle, .recurrent = Recurrent::kByInterval},
+    {.name = "graniteswitch", .rotation = Rotation::kAdjacent, .rotating = Rotating::kIfFinetuned},
+    {.name = "granite_swa",
+     .rotation = Rotation::kAdjacent,
+     .sliding = copied(When::kAlways, 0),
+     .rotating = Rotating::kByPattern},
+    {.name = "qwen3next", .rotation = Rotation::kHalves, .attention_period = 4},
+    {.name = "qwen35", .rotation = Rotation::kCycle, .attention_period = 4},
+    {.name = "qwen35moe", .rotation = Rotation::kCycle, .attention_period = 4},
+    {.name = "qwen4exp", .rotation = Rotation::kCycle, .attention_period = 4},
+    {.name = "minimax-01", .rotation = Rotation::kHalves, .attention_period = 8},
     {.name = "glm4", .rotation = Rotation::kAdjacent, .sections_are_optional = true},
     {.name = "glm4moe", .rotation = Rotation::kHalves, .sections_are_optional = true},
-    {.name = "hunyuan_vl", .rotation = Rotation::kHalves, .sections_are_optional = true},
+    {.name = "hunyuan_vl",
+     .rotation = Rotation::kHalves,
+     .sections_are_optional = true,
+     .has_alpha = true},
+    {.name = "hunyuan-dense", .rotation = Rotation::kHalves, .has_alpha = true},
+    // A draft of DeepSeek-V4 is built as that model is.
+    {.name = "dflash",
+     .rotation = Rotation::kHalves,
+     .sections_are_optional = true,
+     .refused_key = "hyper_connection.count"},
     // Multi-head latent attention. yarn_log_multiplier is a tenth of mscale_all_dim.
     {.name = "deepseek2",
      .rotation = Rotation::kAdjacent,
@@ -142,6 +166,12 @@ constexpr Architecture kArchitectures[] = {
      .window_is_last = true,
      .magnitude_in_softmax = true,
      .log_multiplier = 0.1F},
+    {.name = "bailingmoe3", .rotation = Rotation::kAdjacent, .window_is_last = true},
+    {.name = "hy_v4", .rotation = Rotation::kAdjacent, .window_is_last = true},
+    {.name = "dots3note",
+     .rotation = Rotation::kAdjacent,
+     .sliding = {When::kAlways, 0, false, false, true},
+     .window_is_last = true},
     {.name = "plm", .rotation = Rotation::kAdjacent, .window_is_last = true},
     {.name = "minicpm3", .rotation = Rotation::kHalves, .window_is_last = true},
     // Two bases, by the ratio of compression; no magnitude anywhere.

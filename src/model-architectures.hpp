@@ -46,17 +46,16 @@ enum class Rotating : std::uint8_t {
   kNotLastOf4,      // not layers 3, 7, 11 ...
   kNotFirstOf4,     // where some slide, not layers 0, 4, 8 ...
   kIfFinetuned,     // none if rope.scaling.finetuned is false
+  kByPattern,       // where attention.rope_pattern is not 0; all without that key
 };
-
-// Which layers have no attention at all, beside those with no heads.
-enum class Recurrent : std::uint8_t { kNone, kByInterval };
 
 struct Architecture {
   std::string_view name;
   Rotation rotation = Rotation::kNone;
   Sliding sliding = {};
   Rotating rotating = Rotating::kAll;
-  Recurrent recurrent = Recurrent::kNone;
+  // One layer of so many has attention, where the file does not say which; 0: all that have heads.
+  std::int64_t attention_period = 0;
   bool sections_are_optional = false;  // with sections, kBlocks
   bool window_is_last = false;         // of the head: [not rotated | rotated]
   bool magnitude_in_softmax = false;   // yarn's goes, squared, to the scale of the softmax
@@ -65,6 +64,9 @@ struct Architecture {
   bool factors_on_full_only = false;  // rope_freqs not for sliding layers
   bool half_width_on_full = false;    // full layers rotate half of rope.dimension_count
   bool has_temperature = false;       // attention.temperature_scale on queries
+  bool has_alpha = false;             // rope.scaling.alpha
+  // A number that, if it is not 0, makes it another model, which is not read.
+  std::string_view refused_key = {};
   bool is_known = true;
 };
 

@@ -32,6 +32,16 @@ std::optional<std::int64_t> integer_of(const Value& value) {
   return static_cast<std::int64_t>(*number);
 }
 
+// Empty for what is none, a bool among them.
+template <class Value>
+std::optional<double> number_of(const Value& value) {
+  if (const auto* const real = std::get_if<double>(&value)) return *real;
+  if (std::holds_alternative<bool>(value)) return {};
+  const auto whole = integer_of(value);
+  if (!whole) return {};
+  return static_cast<double>(*whole);
+}
+
 }  // namespace
 
 void GgufKeys::refuse_type(std::string_view key, const GgufValue& value,
@@ -74,16 +84,25 @@ std::optional<std::vector<std::int64_t>> GgufKeys::integers(std::string_view key
 std::optional<double> GgufKeys::number(std::string_view key) const {
   const GgufValue* const value = find(key);
   if (value == nullptr) return {};
-  double number = 0;
-  if (const auto* const real = std::get_if<double>(value)) {
-    number = *real;
-  } else {
-    const auto whole = integer_of(*value);
-    if (!whole || std::holds_alternative<bool>(*value)) refuse_type(key, *value, "a number");
-    number = static_cast<double>(*whole);
-  }
-  if (!std::isfinite(number)) refuse(key, number, " is not finite");
+  const auto number = number_of(*value);
+  if (!number) refuse_type(key, *value, "a number");
+  if (!std::isfinite(*number)) refuse(key, *number, " is not finite");
   return number;
+}
+
+std::optional<std::vector<double>> GgufKeys::numbers(std::string_view key) const {
+  const GgufValue* const value = find(key);
+  if (value == nullptr) return {};
+  if (!is_array(key)) return std::vector<double>{*number(key)};
+  std::vector<double> result;
+  for (const GgufNumber& each : std::get<std::vector<GgufNumber>>(*value)) {
+    const auto number = number_of(each);
+    if (!number || !std::isfinite(*number)) {
+      refuse(key, "element ", result.size(), " is not a finite number");
+    }
+    result.push_back(*number);
+  }
+  return result;
 }
 
 std::optional<bool> GgufKeys::truth(std::string_view key) const {

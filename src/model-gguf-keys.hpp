@@ -30,6 +30,8 @@ class GgufKeys {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view key) const;
   [[nodiscard]] bool is_array(std::string_view key) const;
   [[nodiscard]] std::optional<double> number(std::string_view key) const;  // finite
+  // As integers().
+  [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view key) const;
   [[nodiscard]] std::optional<bool> truth(std::string_view key) const;
   [[nodiscard]] std::optional<std::string> string(std::string_view key) const;
 

@@ -84,21 +84,43 @@ void set_attention(const GgufModel& model, std::int64_t main_layers,
                    std::vector<GgufLayer>& result) {
   const GgufKeys& keys = model.keys;
   constexpr const char* kRecurrent = "attention.recurrent_layers";
-  constexpr const char* kInterval = "full_attention_interval";
-  const bool by_interval = model.architecture.recurrent == Recurrent::kByInterval;
+  constexpr const char* kPeriod = "full_attention_interval";
+  const std::int64_t usual = model.architecture.attention_period;
   std::optional<std::vector<std::int64_t>> recurrent;
-  if (by_interval && keys.is_array(kRecurrent)) {
+  if (usual != 0 && keys.is_array(kRecurrent)) {
     recurrent = per_layer(keys, kRecurrent, main_layers, static_cast<std::int64_t>(result.size()));
   }
-  const std::int64_t interval = by_interval ? keys.integer(kInterval).value_or(4) : 1;
-  if (interval == 0) keys.refuse(kInterval, "0 is not at least 1");
+  const std::int64_t period = usual != 0 ? keys.integer(kPeriod).value_or(usual) : 1;
+  if (period == 0) keys.refuse(kPeriod, "0 is not at least 1");
   for (std::size_t i = 0; i < result.size(); ++i) {
     const bool is_main = static_cast<std::int64_t>(i) < main_layers;
     const bool is_recurrent = recurrent
                                   ? !is_zero((*recurrent)[i])
-                                  : is_main && (static_cast<std::int64_t>(i) + 1) % interval != 0;
+                                  : is_main && (static_cast<std::int64_t>(i) + 1) % period != 0;
     result[i].has_attention = !is_recurrent && !is_zero_at(keys, "attention.head_count", i) &&
                               !is_zero_at(keys, "attention.head_count_kv", i);
+  }
+}
+
+// Widths and bases of layers one by one: Step-3.5 in ik_llama.cpp (github.com/ikawrakow/ik_llama.cpp,
+// src/llama-hparams.cpp), or a list where others have one number.
+template <class Value>
+void set_each(const GgufKeys& keys, const char* key, const std::vector<Value>& values,
+              std::optional<Value> GgufLayer::*field, std::vector<GgufLayer>& result) {
+  if (values.size() != result.size()) {
+    keys.refuse(key, "has ", values.size(), " elements, want ", result.size(),
+                ", one for each layer");
+  }
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].*field = values[i];
+}
+
+void set_widths_and_bases(const GgufKeys& keys, std::vector<GgufLayer>& result) {
+  for (const char* key : {"rope.dimension_count", "rope.dimension_count_per_layer"}) {
+    if (keys.is_array(key))
+      set_each(keys, key, *keys.integers(key), &GgufLayer::rotary_dim, result);
+  }
+  for (const char* key : {"rope.freq_base", "rope.freq_base_per_layer"}) {
+    if (keys.is_array(key)) set_each(keys, key, *keys.numbers(key), &GgufLayer::base, result);
   }
 }
 
@@ -113,6 +135,7 @@ bool rotates(const GgufModel& model, std::size_t i, const GgufLayer& layer, bool
     case Rotating::kNotLastOf4: return (i + 1) % 4 != 0;
     case Rotating::kNotFirstOf4: return !any_slides || layers == 4 || i % 4 != 0;
     case Rotating::kIfFinetuned: return model.keys.truth("rope.scaling.finetuned").value_or(true);
+    case Rotating::kByPattern: return !is_zero_at(model.keys, "attention.rope_pattern", i);
   }
   return true;
 }
@@ -133,6 +156,7 @@ std::vector<GgufLayer> gguf_layers(const GgufModel& model) {
   std::vector<GgufLayer> result(static_cast<std::size_t>(layers));
   set_sliding(model, main_layers, result);
   set_attention(model, main_layers, result);
+  set_widths_and_bases(keys, result);
   const bool any_slides = slides(model, main_layers);
   // llama4 without a window: "always use rope".
   const bool all = model.architecture.sliding.when == When::kUnlessZero && !any_slides;

@@ -21,6 +21,7 @@ constexpr const char* kLong = "rope_factors_long.weight";
 
 constexpr const char* kType = "rope.scaling.type";
 constexpr const char* kFactor = "rope.scaling.factor";
+constexpr const char* kAlpha = "rope.scaling.alpha";
 
 // 0.1 mscale ln(factor) + 1: get_mscale.
 double yarn_magnitude(double factor, double mscale) {
@@ -31,6 +32,30 @@ double positive(const GgufKeys& keys, const char* key, double otherwise) {
   const double value = keys.number(key).value_or(otherwise);
   if (!(value > 0)) keys.refuse(key, value, " is not above 0");
   return value;
+}
+
+// Converters write p-RoPE, of which the first pairs turn as if all did, as divisors of 1 and then of 1e30.
+std::optional<std::int64_t> rotating_pairs(const std::vector<double>& divisors) {
+  constexpr double kStill = 1e30;  // in the file it is a float, and a little more
+  const auto first =
+      std::find_if(divisors.begin(), divisors.end(), [](auto by) { return by != 1; });
+  const bool rest_is_still =
+      std::all_of(first, divisors.end(), [](double by) { return by >= kStill; });
+  if (first == divisors.end() || !rest_is_still) return {};
+  return first - divisors.begin();
+}
+
+Scaling by_divisors(std::vector<double> divisors, const SpecFields& fields, double factor) {
+  Scaling scaling{.type = Scaling::Type::kDivisors};
+  if (factor != 1) scaling.factor = factor;
+  scaling.rotating_pairs = rotating_pairs(divisors);
+  if (scaling.rotating_pairs && fields.rotary_dim == fields.head_dim) {
+    scaling.type = Scaling::Type::kProportional;
+  } else {
+    scaling.rotating_pairs.reset();
+    scaling.divisors = std::move(divisors);
+  }
+  return scaling;
 }
 
 }  // namespace
@@ -72,8 +97,14 @@ void GgufScaling::read_type(const GgufModel& model) {
     model.builder.warn(keys_.line("rope.scaling.original_context_length",
                                   "missing, context_length ", trained_, " taken for it"));
   }
-  alpha_ = keys_.number("rope.scaling.alpha");
-  if (alpha_ == 0.0) alpha_.reset();
+  const double alpha = keys_.number(kAlpha).value_or(0);
+  if (alpha > 0 && architecture_.has_alpha) {
+    alpha_ = alpha;
+  } else if (alpha != 0) {
+    model.builder.warn(keys_.line(
+        kAlpha, alpha, " is not read",
+        architecture_.has_alpha ? ": it is no number above 0" : " for this architecture"));
+  }
 }
 
 void GgufScaling::read_yarn(const GgufModel& model) {
@@ -122,13 +153,8 @@ void GgufScaling::read_tensors(const GgufModel& model) {
   if (short_ == nullptr && keys_.string(kType) == "longrope") {
     refuse("no tensors ", kShort, " and ", kLong, ", which rope.scaling.type longrope wants");
   }
-  if ((divisors_ != nullptr || short_ != nullptr) && extrapolation_ != 0 && factor_ != 1) {
-    refuse("tensor ", divisors_ != nullptr ? kDivisors : kShort,
-           " beside rope.scaling.type yarn: divisors and yarn at once are not supported");
-  }
-  if ((divisors_ != nullptr || short_ != nullptr) && alpha_) {
-    refuse("tensor ", divisors_ != nullptr ? kDivisors : kShort,
-           " beside rope.scaling.alpha: both at once are not supported");
+  if (short_ != nullptr && extrapolation_ != 0 && factor_ != 1) {
+    refuse("tensor ", kShort, " beside rope.scaling.type yarn: both at once are not supported");
   }
   if (short_ != nullptr && trained_ < 1) {
     keys_.refuse("rope.scaling.original_context_length", "missing, want it with tensor ", kShort);
@@ -174,8 +200,10 @@ std::vector<double> GgufScaling::scaled(const std::vector<double>& divisors, con
                                         double factor, std::int64_t pairs) const {
   auto result = divisors;
   const auto wanted = static_cast<std::size_t>(pairs);
-  // Layers of half the width have the first half of the list.
-  const bool may_be_longer = architecture_.half_width_on_full;
+  // Layers that are narrower than others have the beginning of the list.
+  const bool may_be_longer = architecture_.half_width_on_full ||
+                             keys_.is_array("rope.dimension_count_per_layer") ||
+                             keys_.is_array("rope.dimension_count");
   if (result.size() < wanted || (result.size() > wanted && !may_be_longer)) {
     throw Error(ErrorCode::kBadFormat,
                 message(keys_.path(), ": tensor ", tensor, " has ", result.size(), " values, want ",
@@ -194,6 +222,15 @@ Scaling GgufScaling::longrope(double factor, std::int64_t pairs) const {
   return scaling;
 }
 
+// The base becomes base alpha^(d / (d - 2)), whatever the rule.
+void GgufScaling::set_alpha(SpecFields& fields) const {
+  if (!fields.scaling) {
+    fields.scaling = Scaling{.type = Scaling::Type::kNtk, .alpha = alpha_};
+  } else if (const auto d = static_cast<double>(*fields.rotary_dim); d > 2) {
+    fields.base = *fields.base * std::pow(*alpha_, d / (d - 2));
+  }
+}
+
 void GgufScaling::apply(SpecFields& fields, bool is_sliding) const {
   const Sliding& sliding = architecture_.sliding;
   const std::int64_t pairs = *fields.rotary_dim / 2;
@@ -203,22 +240,21 @@ void GgufScaling::apply(SpecFields& fields, bool is_sliding) const {
   const bool has_factors = !(is_sliding && architecture_.factors_on_full_only);
   if (short_ != nullptr && has_factors) {
     fields.scaling = longrope(factor, pairs);
+    if (alpha_) set_alpha(fields);
     return;
   }
   double by_rule = 1;
-  if (divisors_ != nullptr && has_factors) {
-    fields.scaling = Scaling{.type = Scaling::Type::kDivisors};
-    if (factor != 1) fields.scaling->factor = factor;
-    fields.scaling->divisors = scaled(*divisors_, kDivisors, 1, pairs);
-  } else if (alpha_) {
-    if (factor != 1) keys_.unsupported("rope.scaling.alpha", "beside a factor is not supported");
-    fields.scaling = Scaling{.type = Scaling::Type::kNtk, .alpha = alpha_};
-  } else if (extrapolation_ != 0 && factor != 1) {
+  const auto* const divisors = has_factors ? divisors_ : nullptr;
+  if (extrapolation_ != 0 && factor != 1) {
     fields.scaling = yarn(factor);
     by_rule = yarn_magnitude(factor, 1);
+    if (divisors != nullptr) fields.scaling->divisors = scaled(*divisors, kDivisors, 1, pairs);
+  } else if (divisors != nullptr) {
+    fields.scaling = by_divisors(scaled(*divisors, kDivisors, 1, pairs), fields, factor);
   } else if (factor != 1) {
     fields.scaling = Scaling{.type = Scaling::Type::kLinear, .factor = factor};
   }
+  if (alpha_) set_alpha(fields);
   if (m != by_rule) fields.attention_factor = m;
 }
 

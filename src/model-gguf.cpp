@@ -18,9 +18,11 @@ constexpr std::string_view kTensors[] = {"rope_freqs.weight", "rope_factors_long
 
 // The keys under rope. that are read, some by some architectures only.
 constexpr std::string_view kKnown[] = {"rope.dimension_count",
+                                       "rope.dimension_count_per_layer",
                                        "rope.dimension_count_swa",
                                        "rope.dimension_sections",
                                        "rope.freq_base",
+                                       "rope.freq_base_per_layer",
                                        "rope.freq_base_swa",
                                        "rope.scale_linear",
                                        "rope.scaling.type",
@@ -34,10 +36,6 @@ constexpr std::string_view kKnown[] = {"rope.dimension_count",
                                        "rope.scaling.yarn_beta_slow",
                                        "rope.scaling.yarn_ext_factor",
                                        "rope.scaling.yarn_log_multiplier"};
-
-// Keys that say something of every layer that has no place here yet.
-constexpr std::string_view kRefused[] = {"rope.dimension_count_per_layer",
-                                         "rope.freq_base_per_layer"};
 
 std::string architecture_name(const Gguf& file, std::string_view path) {
   constexpr const char* kKey = "general.architecture";
@@ -66,34 +64,43 @@ std::string architecture_name(const Gguf& file, std::string_view path) {
   return *name;
 }
 
-// Layers of one kind, sliding or not.
+// The Specs of layers: sliding or not, with a width and a base of their own or not.
 class Kinds {
  public:
   Kinds(const GgufModel& model, const GgufScaling& scaling)
       : model_(model), keys_(model.keys), scaling_(scaling) {}
 
-  [[nodiscard]] std::optional<Spec> spec(bool is_sliding) const;
+  // Made once for layers that are alike.
+  const std::optional<Spec>& spec(const GgufLayer& layer);
 
  private:
+  [[nodiscard]] std::optional<Spec> make(const GgufLayer& layer) const;
   [[nodiscard]] std::int64_t head_dim(bool is_sliding) const;
-  [[nodiscard]] std::int64_t rotary_dim(bool is_sliding, std::int64_t head_dim) const;
-  [[nodiscard]] double base(bool is_sliding) const;
+  [[nodiscard]] std::int64_t rotary_dim(const GgufLayer& layer, std::int64_t head_dim) const;
+  [[nodiscard]] double base(const GgufLayer& layer) const;
   void set_axes(SpecFields& fields) const;
 
   const GgufModel& model_;
   const GgufKeys& keys_;
   const GgufScaling& scaling_;
+  std::vector<std::pair<GgufLayer, std::optional<Spec>>> made_;
 };
 
 std::int64_t Kinds::head_dim(bool is_sliding) const {
-  if (is_sliding) {
-    if (const auto length = keys_.integer("attention.key_length_swa")) return *length;
+  struct Key {
+    const char* name;
+    bool of_sliding;
+    bool of_latent;  // of a head as it is before the heads are compressed
+  };
+  constexpr Key kKeys[] = {{"attention.key_length_mla_swa", true, true},
+                           {"attention.key_length_swa", true, false},
+                           {"attention.key_length_mla", false, true},
+                           {"attention.key_length", false, false}};
+  for (const Key& key : kKeys) {
+    if (key.of_sliding && !is_sliding) continue;
+    if (key.of_latent && !model_.architecture.window_is_last) continue;
+    if (const auto length = keys_.integer(key.name)) return *length;
   }
-  // Of latent attention: of a head as it is before the heads are compressed.
-  if (model_.architecture.window_is_last) {
-    if (const auto length = keys_.integer("attention.key_length_mla")) return *length;
-  }
-  if (const auto length = keys_.integer("attention.key_length")) return *length;
   const auto width = keys_.integer("embedding_length");
   const auto heads = keys_.integers("attention.head_count");
   if (!width || !heads) {
@@ -106,30 +113,34 @@ std::int64_t Kinds::head_dim(bool is_sliding) const {
   return *width / *first;
 }
 
-std::int64_t Kinds::rotary_dim(bool is_sliding, std::int64_t head_dim) const {
+std::int64_t Kinds::rotary_dim(const GgufLayer& layer, std::int64_t head_dim) const {
   constexpr const char* kKey = "rope.dimension_count";
   constexpr const char* kSlidingKey = "rope.dimension_count_swa";
-  const char* const key = is_sliding && keys_.has(kSlidingKey) ? kSlidingKey : kKey;
-  const std::int64_t given = keys_.integer(key).value_or(head_dim);
-  const std::int64_t width =
-      !is_sliding && model_.architecture.half_width_on_full ? given / 2 : given;
+  const char* const key = layer.is_sliding && keys_.has(kSlidingKey) ? kSlidingKey : kKey;
+  std::int64_t width = 0;
+  if (layer.rotary_dim) {
+    width = *layer.rotary_dim;
+  } else {
+    width = keys_.integer(key).value_or(head_dim);
+    if (!layer.is_sliding && model_.architecture.half_width_on_full) width /= 2;
+  }
   if (width > head_dim || width % 2 != 0) {
     keys_.refuse(key, width, " is not an even number up to ", head_dim, ", the width of a head");
   }
   return width;
 }
 
-double Kinds::base(bool is_sliding) const {
+double Kinds::base(const GgufLayer& layer) const {
   const Sliding& sliding = model_.architecture.sliding;
   const char* key = "rope.freq_base";
   double otherwise = Spec::kDefaultBase;
   if (sliding.when == Sliding::When::kRatios) {
-    if (!is_sliding) key = "attention.compress_rope_freq_base";
-  } else if (is_sliding) {
+    if (!layer.is_sliding) key = "attention.compress_rope_freq_base";
+  } else if (layer.is_sliding && !layer.base) {
     if (sliding.copies_base) otherwise = keys_.number(key).value_or(otherwise);
     key = "rope.freq_base_swa";
   }
-  const double base = keys_.number(key).value_or(otherwise);
+  const double base = layer.base ? *layer.base : keys_.number(key).value_or(otherwise);
   if (!(base >= 0x1p-30)) keys_.refuse(key, base, " is not at least 2^-30");
   return base;
 }
@@ -167,7 +178,8 @@ void Kinds::set_axes(SpecFields& fields) const {
   sections.resize(4);
   // use_mrope
   if (!wants && !(architecture.sections_are_optional && sections[0] > 0 && sections[1] > 0)) {
-    if (std::any_of(sections.begin(), sections.end(), [](auto n) { return n != 0; })) {
+    // All on the first axis is as if there were none.
+    if (std::any_of(sections.begin() + 1, sections.end(), [](auto n) { return n != 0; })) {
       model_.builder.warn(keys_.line(kKey, "is not read for this architecture"));
     }
     return;
@@ -195,26 +207,36 @@ void Kinds::set_axes(SpecFields& fields) const {
   fields.axes = Axes{sections, cycles ? Axes::Order::kGgmlCycle : Axes::Order::kBlocks};
 }
 
-std::optional<Spec> Kinds::spec(bool is_sliding) const {
+const std::optional<Spec>& Kinds::spec(const GgufLayer& layer) {
+  const auto alike = [&](const auto& each) {
+    return each.first.is_sliding == layer.is_sliding && each.first.rotary_dim == layer.rotary_dim &&
+           each.first.base == layer.base;
+  };
+  const auto found = std::find_if(made_.begin(), made_.end(), alike);
+  if (found != made_.end()) return found->second;
+  return made_.emplace_back(layer, make(layer)).second;
+}
+
+std::optional<Spec> Kinds::make(const GgufLayer& layer) const {
   const Architecture& architecture = model_.architecture;
   if (architecture.rotation == Rotation::kNone) return {};
   SpecFields fields;
-  fields.head_dim = head_dim(is_sliding);
+  fields.head_dim = head_dim(layer.is_sliding);
   if (fields.head_dim < 1 || fields.head_dim > std::int64_t{1} << 20) {
     keys_.refuse("attention.key_length", fields.head_dim, " is no width of a head");
   }
-  fields.rotary_dim = rotary_dim(is_sliding, fields.head_dim);
+  fields.rotary_dim = rotary_dim(layer, fields.head_dim);
   if (*fields.rotary_dim == 0) return {};
   if (architecture.window_is_last) fields.rotary_offset = fields.head_dim - *fields.rotary_dim;
   fields.pairing =
       architecture.rotation == Rotation::kAdjacent ? Pairing::kAdjacent : Pairing::kHalves;
-  fields.base = base(is_sliding);
-  scaling_.apply(fields, is_sliding);
+  fields.base = base(layer);
+  scaling_.apply(fields, layer.is_sliding);
   set_axes(fields);
   try {
     return Spec(std::move(fields));
   } catch (const Error& error) {
-    throw Error(error.code(), message(keys_.path(), ": ", is_sliding ? "sliding" : "full",
+    throw Error(error.code(), message(keys_.path(), ": ", layer.is_sliding ? "sliding" : "full",
                                       " layers: ", error.what()));
   }
 }
@@ -243,9 +265,6 @@ void warn_of_keys(const GgufModel& model, std::string_view architecture) {
        ++key) {
     if (!key->first.starts_with(prefix + "rope.")) break;
     const std::string name = key->first.substr(prefix.size());
-    if (std::find(std::begin(kRefused), std::end(kRefused), name) != std::end(kRefused)) {
-      model.keys.unsupported(name, "a value for each layer is not supported");
-    }
     if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) continue;
     model.builder.warn(model.keys.line(formats::shown(name), "is not known, and not read"));
   }
@@ -256,6 +275,12 @@ void warn_of_architecture(const GgufModel& model, std::string_view path) {
   if (!architecture.is_known) {
     model.builder.warn(message(path, ": architecture ", architecture.name,
                                " is not known: assumed adjacent pairs, and all layers alike"));
+  }
+  const std::string_view refused = architecture.refused_key;
+  if (!refused.empty() && model.keys.integer(refused).value_or(0) != 0) {
+    model.keys.unsupported(refused, *model.keys.integer(refused),
+                           " makes it another model, which is not read; give the model that it "
+                           "drafts for");
   }
   if (architecture.name == "gptj") {
     model.builder.warn(message(path,
@@ -281,13 +306,11 @@ bool is_baichuan_13b(const GgufModel& model, std::size_t layers) {
 }
 
 void add_layers(const GgufModel& model, const GgufScaling& scaling) {
-  const Kinds kinds(model, scaling);
+  Kinds kinds(model, scaling);
   const std::vector<GgufLayer> layers = gguf_layers(model);
   const bool none = is_baichuan_13b(model, layers.size());
   const auto is_sliding = [](const GgufLayer& layer) { return layer.is_sliding; };
   const bool any_slides = std::any_of(layers.begin(), layers.end(), is_sliding);
-  // Made once each, and only where a layer wants it.
-  std::optional<std::optional<Spec>> specs[2];
   for (const GgufLayer& layer : layers) {
     LayerDescription description;
     if (!layer.has_attention) {
@@ -299,11 +322,7 @@ void add_layers(const GgufModel& model, const GgufScaling& scaling) {
       description.layer_type =
           model.architecture.name == "llama4" ? "chunked_attention" : "sliding_attention";
     }
-    if (layer.rotates && !none) {
-      auto& spec = specs[layer.is_sliding ? 1 : 0];
-      if (!spec) spec = kinds.spec(layer.is_sliding);
-      description.spec = *spec;
-    }
+    if (layer.rotates && !none) description.spec = kinds.spec(layer);
     if (description.spec) description.softmax_scale_factor = scaling.softmax_scale_factor();
     description.query_scale = query_scale(model, scaling, description.spec.has_value(), any_slides);
     model.builder.add_layer(std::move(description));

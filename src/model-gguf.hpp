@@ -41,6 +41,7 @@ class GgufScaling {
   void read_tensors(const GgufModel& model);
   [[nodiscard]] double magnitude() const;  // of the ratio of yarn's mscales
   [[nodiscard]] double attention_factor(double factor) const;
+  void set_alpha(SpecFields& fields) const;
   [[nodiscard]] Scaling yarn(double factor) const;
   [[nodiscard]] Scaling longrope(double factor, std::int64_t pairs) const;
   [[nodiscard]] std::vector<double> scaled(const std::vector<double>& divisors, const char* tensor,
@@ -65,6 +66,9 @@ struct GgufLayer {
   bool has_attention = true;
   bool is_sliding = false;
   bool rotates = true;
+  // Where the file has one for each layer.
+  std::optional<std::int64_t> rotary_dim = {};
+  std::optional<double> base = {};
 };
 std::vector<GgufLayer> gguf_layers(const GgufModel& model);
 

@@ -112,9 +112,9 @@ constexpr std::array kRules = {
     Rule{Type::kDynamicStepwise, "dynamic_stepwise", "original_max_position_embeddings", ""},
     Rule{Type::kNtkByParts, "ntk_by_parts", "factor original_max_position_embeddings",
          "extrapolation_factor"},
-    Rule{
-        Type::kYarn, "yarn", "factor original_max_position_embeddings",
-        "beta_fast beta_slow truncate mscale mscale_all_dim attention_factor extrapolation_factor"},
+    Rule{Type::kYarn, "yarn", "factor original_max_position_embeddings",
+         "beta_fast beta_slow truncate mscale mscale_all_dim attention_factor extrapolation_factor "
+         "divisors"},
     Rule{Type::kLlama3, "llama3",
          "factor low_freq_factor high_freq_factor original_max_position_embeddings", ""},
     Rule{Type::kLongrope, "longrope", "short_factor long_factor original_max_position_embeddings",

@@ -275,6 +275,27 @@ TEST(Frequencies, divisors_divide) {
   expect_close(ruled({.type = Type::kDivisors, .factor = 2, .divisors = by}), wanted);
 }
 
+// ggml's rope_yarn: the divided angle is blended with its factor-th part.
+TEST(Frequencies, divisors_divide_beside_yarn) {
+  Scaling scaling{.type = Type::kYarn, .factor = 4, .original_max_position_embeddings = 64};
+  const std::vector<double> by = {1, 1.5, 2, 4, 8, 8, 16, 1e30};
+  scaling.divisors = by;
+  const auto pair_of = [](double turns) {
+    return 16 * std::log(64 / (turns * 2 * M_PI)) / (2 * std::log(10000.0));
+  };
+  const double low = std::max(0.0, std::floor(pair_of(32))), high = std::ceil(pair_of(1));
+  std::vector<double> wanted = plain_with_base(10000);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const double extrapolated = wanted[i] / by[i], interpolated = extrapolated / 4;
+    const double mix = 1 - std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    wanted[i] = interpolated * (1 - mix) + extrapolated * mix;
+  }
+  const Frequencies made =
+      frequencies(Spec({.head_dim = 16, .rotary_dim = 16, .scaling = scaling}));
+  expect_close(made.radians, wanted);
+  EXPECT_NEAR(made.attention_factor, 1 + 0.1 * std::log(4.0), 1e-15);
+}
+
 TEST(Frequencies, ntk_by_parts_is_plain_then_ntk_then_linear) {
   // Bounds of the original for d = 128, L = 2048: pairs below 20 plain, from 36 linear or ntk.
   const Spec spec(

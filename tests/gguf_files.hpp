@@ -63,6 +63,11 @@ class GgufFile {
     for (const std::int32_t value : values) bytes += bytes_of(value);
     return raw(key, kArray, bytes);
   }
+  GgufFile& f32s(std::string_view key, const std::vector<float>& values) {
+    std::string bytes = bytes_of(std::uint32_t{kF32}) + bytes_of(std::uint64_t{values.size()});
+    for (const float value : values) bytes += bytes_of(value);
+    return raw(key, kArray, bytes);
+  }
   GgufFile& bools(std::string_view key, const std::vector<bool>& values) {
     std::string bytes = bytes_of(std::uint32_t{kBool}) + bytes_of(std::uint64_t{values.size()});
     for (const bool value : values) bytes += value ? '\1' : '\0';

@@ -56,7 +56,7 @@ TEST(ModelGgufLayers, gemma4_has_a_pattern_two_widths_and_pairs_that_stand_still
       values_of<double>(read_case("inv_freq", "gemma4_e2b_full_attention")["inv_freq"]);
   ASSERT_EQ(full.radians.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    EXPECT_NEAR(full.radians[i], wanted[i], 1e-6 * wanted[i] + 1e-29) << i;
+    EXPECT_NEAR(full.radians[i], wanted[i], 1e-6 * wanted[i]) << i;
   }
 }
 
@@ -79,6 +79,17 @@ TEST(ModelGgufLayers, layers_that_do_not_rotate_are_known_by_architecture) {
             std::string("full_attention").size() + 110);
   EXPECT_EQ(kinds(model_of(file_of("granite").boolean("granite.rope.scaling.finetuned", false))),
             "full_attention 0 1 2 3 4 5 6 7 no");
+  EXPECT_EQ(
+      kinds(model_of(
+          file_of("granite_swa", 4)
+              .bools("granite_swa.attention.sliding_window_pattern", {true, true, false, false})
+              .bools("granite_swa.attention.rope_pattern", {true, false, true, false}))),
+      "sliding_attention 0, sliding_attention 1 no, full_attention 2, full_attention 3 no");
+  EXPECT_EQ(
+      kinds(model_of(
+          file_of("muse-glimmer", 4).u32("muse-glimmer.attention.sliding_window_pattern", 2))),
+      "sliding_attention 0 2, full_attention 1 3 no");
+  EXPECT_EQ(kinds(model_of(file_of("kimi-k3"))), "full_attention 0 1 2 3 4 5 6 7 no");
   EXPECT_EQ(kinds(model_of(file_of("cohere2moe").u32("cohere2moe.leading_dense_block_count", 1))),
             "full_attention 0, sliding_attention 1 2 3 5 6 7, full_attention 4 no");
 }
@@ -88,6 +99,8 @@ TEST(ModelGgufLayers, layers_without_attention_do_not_rotate) {
             "linear_attention 0 1 2 4 5 6 no, full_attention 3 7");
   EXPECT_EQ(kinds(model_of(file_of("qwen3next").u32("qwen3next.full_attention_interval", 2))),
             "linear_attention 0 2 4 6 no, full_attention 1 3 5 7");
+  EXPECT_EQ(kinds(model_of(file_of("minimax-01"))),
+            "linear_attention 0 1 2 3 4 5 6 no, full_attention 7");
   EXPECT_EQ(kinds(model_of(file_of("lfm2", 4).i32s("lfm2.attention.head_count_kv", {0, 0, 8, 0}))),
             "linear_attention 0 1 3 no, full_attention 2");
 }
@@ -107,6 +120,58 @@ TEST(ModelGgufLayers, step35_halves_the_window_of_full_layers_and_scales_only_th
   EXPECT_EQ(model.layer(1).spec().rotary_dim(), 64);
   EXPECT_EQ(model.layer(1).spec().scaling().divisors,
             std::vector<double>(divisors.begin(), divisors.begin() + 32));
+}
+
+TEST(ModelGgufLayers, layers_may_each_have_a_width_and_a_base_of_their_own) {
+  GgufFile file = file_of("step35", 3);
+  file.bools("step35.attention.sliding_window_pattern", {true, false, false})
+      .i32s("step35.rope.dimension_count_per_layer", {128, 64, 128})
+      .f32s("step35.rope.freq_base_per_layer", {10000, 5e6F, 10000})
+      .floats("rope_freqs.weight", std::vector<float>(64, 2.0F));
+  const Model model = model_of(file);
+  EXPECT_EQ(warnings(model), "");
+  EXPECT_EQ(kinds(model), "sliding_attention 0, full_attention 1, full_attention 2");
+  EXPECT_EQ(model.layer(0).spec(), Spec({.head_dim = 128, .rotary_dim = 128, .base = 10000.0}));
+  EXPECT_EQ(model.layer(1).spec().rotary_dim(), 64);
+  EXPECT_EQ(model.layer(1).spec().base(), 5e6);
+  EXPECT_EQ(model.layer(1).spec().scaling().divisors, std::vector<double>(32, 2.0));
+  EXPECT_EQ(model.layer(2).spec().rotary_dim(), 128);
+  // Lists under the names of numbers, and a layer that rotates nothing.
+  const Model lists = model_of(file_of("llama", 2)
+                                   .i32s("llama.rope.dimension_count", {0, 32})
+                                   .i32s("llama.rope.freq_base", {10000, 20000}));
+  EXPECT_EQ(kinds(lists), "full_attention 0 no, full_attention 1");
+  EXPECT_EQ(
+      lists.layer(1).spec(),
+      Spec({.head_dim = 128, .rotary_dim = 32, .pairing = Pairing::kAdjacent, .base = 20000.0}));
+  EXPECT_EQ(refusal(file_of("llama").i32s("llama.rope.freq_base_per_layer", {1, 2})),
+            "x.gguf: llama.rope.freq_base_per_layer: has 2 elements, want 8, one for each layer");
+  EXPECT_EQ(refusal(file_of("llama", 2).i32s("llama.rope.dimension_count", {4, 130})),
+            "x.gguf: llama.rope.dimension_count: 130 is not an even number up to 128, the width of "
+            "a head");
+  EXPECT_EQ(refusal(file_of("llama", 2).f32s("llama.rope.freq_base", {1, NAN})),
+            "x.gguf: llama.rope.freq_base: element 1 is not a finite number");
+}
+
+TEST(ModelGgufLayers, latent_attention_may_have_other_heads_in_sliding_layers) {
+  const Model model =
+      model_of(file_of("dots3note", 2)
+                   .u32("dots3note.rope.dimension_count", 64)
+                   .u32("dots3note.attention.key_length", 576)
+                   .u32("dots3note.attention.key_length_mla", 192)
+                   .u32("dots3note.attention.key_length_mla_swa", 256)
+                   .f32("dots3note.rope.freq_base", 1e6F)
+                   .f32("dots3note.rope.freq_base_swa", 20000)
+                   .bools("dots3note.attention.sliding_window_pattern", {true, false}));
+  const auto spec = [](std::int64_t head_dim, double base) {
+    return Spec({.head_dim = head_dim,
+                 .rotary_dim = 64,
+                 .rotary_offset = head_dim - 64,
+                 .pairing = Pairing::kAdjacent,
+                 .base = base});
+  };
+  EXPECT_EQ(model.layer(0).spec(), spec(256, 20000));
+  EXPECT_EQ(model.layer(1).spec(), spec(192, 1e6));
 }
 
 TEST(ModelGgufLayers, deepseek4_has_two_bases_and_no_magnitude) {

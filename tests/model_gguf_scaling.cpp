@@ -154,6 +154,57 @@ TEST(ModelGgufScaling, an_alpha_is_ntk) {
               1e-9);
 }
 
+TEST(ModelGgufScaling, an_alpha_changes_the_base_of_whatever_else_there_is) {
+  // llama.cpp, src/models/hunyuan-vl.cpp: the base becomes 10000 x 1000^(128/126).
+  const double base = 10000 * std::pow(1000.0, 128.0 / 126);
+  const std::string key = "hunyuan_vl.rope.scaling.alpha";
+  const Model yarn = model_of(yarn_file("hunyuan_vl", 4).f32(key, 1000));
+  EXPECT_EQ(yarn.layer(0).spec().scaling().type, Scaling::Type::kYarn);
+  EXPECT_NEAR(yarn.layer(0).spec().base(), base, 1e-6);
+  const Model divided = model_of(file_of("hunyuan_vl")
+                                     .f32(key, 1000)
+                                     .floats("rope_freqs.weight", std::vector<float>(64, 2.0F)));
+  EXPECT_NEAR(frequencies(divided.layer(0).spec()).radians[1], std::pow(base, -1.0 / 64) / 2,
+              1e-15);
+  EXPECT_EQ(warnings(model_of(file_of("llama").f32("llama.rope.scaling.alpha", 1000))),
+            "x.gguf: llama.rope.scaling.alpha: 1000 is not read for this architecture\n");
+  EXPECT_EQ(
+      warnings(model_of(file_of("hunyuan-dense").f32("hunyuan-dense.rope.scaling.alpha", -1))),
+      "x.gguf: hunyuan-dense.rope.scaling.alpha: -1 is not read: it is no number above 0\n");
+}
+
+// ggml's rope_yarn: the divided angle is blended with its factor-th part, and m is as without divisors.
+TEST(ModelGgufScaling, divisors_divide_what_yarn_makes) {
+  const auto divisors = llama3_divisors(10000, 64, 8, 1, 4, 8192);
+  const Spec both =
+      model_of(yarn_file("llama", 4).floats("rope_freqs.weight", divisors)).layer(0).spec();
+  const Spec yarn = model_of(yarn_file("llama", 4)).layer(0).spec();
+  const Frequencies made = frequencies(both), wanted = frequencies(yarn);
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(made.radians[i], wanted.radians[i] / double{divisors[i]}) << i;
+  }
+  EXPECT_EQ(made.attention_factor, wanted.attention_factor);
+}
+
+TEST(ModelGgufScaling, pairs_with_a_divisor_of_1e30_stand_still) {
+  std::vector<float> divisors(64, 1e30F);
+  std::fill_n(divisors.begin(), 16, 1.0F);
+  GgufFile file = file_of("gemma4");
+  file.bools("gemma4.attention.sliding_window_pattern", std::vector<bool>(8))
+      .f32("gemma4.rope.scaling.factor", 2)
+      .floats("rope_freqs.weight", divisors);
+  EXPECT_EQ(model_of(file).layer(0).spec().scaling(),
+            (Scaling{.type = Scaling::Type::kProportional, .factor = 2.0, .rotating_pairs = 16}));
+  // Where not all of the head is rotated, the exponent is another one.
+  const Spec narrow = model_of(file_of("llama", 8, 256)
+                                   .u32("llama.rope.dimension_count", 128)
+                                   .floats("rope_freqs.weight", divisors))
+                          .layer(0)
+                          .spec();
+  EXPECT_EQ(narrow.scaling().type, Scaling::Type::kDivisors);
+  EXPECT_EQ(frequencies(narrow).radians[16], std::pow(10000.0, -0.25) / double{1e30F});
+}
+
 TEST(ModelGgufScaling, a_scaling_that_cannot_be_applied_is_an_error) {
   const std::vector<float> ones(64, 1.0F);
   EXPECT_EQ(
@@ -165,16 +216,19 @@ TEST(ModelGgufScaling, a_scaling_that_cannot_be_applied_is_an_error) {
       "unsupported: x.gguf: tensor rope_factors_long.weight without rope_factors_short.weight: "
       "want both");
   EXPECT_EQ(
-      refusal(yarn_file("llama", 4).floats("rope_freqs.weight", ones)),
-      "unsupported: x.gguf: tensor rope_freqs.weight beside rope.scaling.type yarn: divisors and "
-      "yarn at once are not supported");
+      refusal(yarn_file("llama", 4)
+                  .floats("rope_factors_long.weight", ones)
+                  .floats("rope_factors_short.weight", ones)),
+      "unsupported: x.gguf: tensor rope_factors_short.weight beside rope.scaling.type yarn: both "
+      "at once are not supported");
   EXPECT_EQ(refusal(file_of("llama").floats("rope_freqs.weight", {1.0F})),
             "x.gguf: tensor rope_freqs.weight has 1 values, want 64, the number of pairs");
   EXPECT_EQ(refusal(file_of("llama").floats("rope_freqs.weight", std::vector<float>(64, 0.0F))),
             "x.gguf: full layers: scaling divisors[0] 0 is not a number from 2^-100 to 2^100");
-  EXPECT_EQ(refusal(file_of("llama").i32s("llama.rope.freq_base_per_layer", {1, 2})),
-            "unsupported: x.gguf: llama.rope.freq_base_per_layer: a value for each layer is not "
-            "supported");
+  EXPECT_EQ(
+      refusal(file_of("dflash").u32("dflash.hyper_connection.count", 4)),
+      "unsupported: x.gguf: dflash.hyper_connection.count: 4 makes it another model, which is "
+      "not read; give the model that it drafts for");
   EXPECT_EQ(
       refusal(GgufFile().string("general.architecture", "clip")),
       "unsupported: x.gguf: general.architecture: clip is a projector of images, whose rotation "

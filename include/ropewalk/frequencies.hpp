@@ -28,7 +28,8 @@ struct Frequencies {
 //   dynamic_stepwise   as ntk, alpha = 2^(ceil(log2(length / L)) + 1) - 1     1
 //                      beyond L
 //   ntk_by_parts       fast pairs plain, slow ones linear, ntk between        1
-//   yarn               fast pairs plain, slow ones linear, a ramp between     1 + ln(factor) / 10
+//   yarn               fast pairs plain, slow ones linear, a ramp between,    1 + ln(factor) / 10
+//                      all / divisors[i] where there are some
 //   llama3             likewise, the ramp over wavelengths                    1
 //   longrope           plain / short_factor[i]; beyond L, / long_factor[i]    sqrt(1 + ln factor / ln L)
 //   proportional       plain over head_dim / factor; from rotating_pairs, 0   1

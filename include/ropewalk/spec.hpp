@@ -38,7 +38,7 @@ struct Scaling {
     kDynamicStepwise,  // original_max_position_embeddings
     kNtkByParts,       // factor, original_max_position_embeddings [extrapolation_factor]
     kYarn,      // factor, original_max_position_embeddings [beta_fast, beta_slow, truncate, mscale,
-                // mscale_all_dim, attention_factor, extrapolation_factor]
+                // mscale_all_dim, attention_factor, extrapolation_factor, divisors]
     kLlama3,    // factor, low_freq_factor, high_freq_factor, original_max_position_embeddings
     kLongrope,  // short_factor, long_factor, original_max_position_embeddings, and factor or
                 // attention_factor [short_mscale and long_mscale]
