@@ -155,8 +155,13 @@ void check_padding(Padding padding) {
 std::int64_t time_of(std::int64_t k, const Run& run, const SequenceRules& rules,
                      const std::string& where) {
   if (run.kind != Run::Kind::kVideo || rules.tokens_per_second == 0) return k;
+  // transformers' tensors: of float32, where a number beside them is rounded to it first.
+  const auto frame = static_cast<float>(k);
   const float time =
-      static_cast<float>(k) * static_cast<float>(rules.tokens_per_second * run.seconds_per_frame);
+      rules.seconds_first
+          ? frame * static_cast<float>(run.seconds_per_frame) *
+                static_cast<float>(rules.tokens_per_second)
+          : frame * static_cast<float>(rules.tokens_per_second * run.seconds_per_frame);
   if (!(time < 0x1p61F)) {
     refuse(where, "tokens_per_second ", rules.tokens_per_second, " x seconds_per_frame ",
            run.seconds_per_frame, ": frame ", k, " is 2^61 or later");
@@ -174,17 +179,20 @@ std::int64_t put(Writer& writer, const Run& run, const Block& block, const Seque
     return start + run.tokens;
   }
   if (block.frames == 0 || block.rows == 0 || block.columns == 0) return start;
-  std::int64_t time = 0;
+  const std::int64_t columns = block.columns + (rules.row_ends ? 1 : 0);
+  const std::int64_t side = std::max(block.rows, columns);
+  std::int64_t time = 0, corner = start;  // where the frame's h and w begin
   for (std::int64_t frame = 0; frame < block.frames; ++frame) {
-    time = time_of(frame, run, rules, where);
+    time = rules.frames_apart ? frame * side : time_of(frame, run, rules, where);
+    corner = rules.frames_apart ? start + time : start;
     for (std::int64_t row = 0; row < block.rows; ++row) {
-      for (std::int64_t column = 0; column < block.columns; ++column) {
-        writer.put(std::array{start + time, start + row, start + column});
+      for (std::int64_t column = 0; column < columns; ++column) {
+        writer.put(std::array{start + time, corner + row, corner + column});
       }
     }
   }
-  const std::int64_t side = std::max(block.rows, block.columns);
-  return start + (rules.next == SequenceRules::Next::kLongerSide ? side : std::max(side, time + 1));
+  if (rules.next == SequenceRules::Next::kLongerSide) return start + side;
+  return std::max(corner + side, start + time + 1);
 }
 
 struct Family {
@@ -192,19 +200,28 @@ struct Family {
   SequenceRules rules;
 };
 constexpr SequenceRules kFrameByFrame{.frame_by_frame = true};
-constexpr std::array<Family, 12> kFamilies = {{
+constexpr SequenceRules kOmni{.tokens_per_second = 25, .seconds_first = true};
+constexpr std::array<Family, 20> kFamilies = {{
+    {"cohere_compass", kFrameByFrame},
+    {"cosmos3_edge", kFrameByFrame},
+    {"cosmos3_omni", kFrameByFrame},
     {"ernie4_5_vl_moe", {.temporal_merge = 2}},
     {"glm46v", kFrameByFrame},
     {"glm4v", kFrameByFrame},
     {"glm4v_moe", kFrameByFrame},
+    {"glm_image", {.spatial_merge = 1}},
     {"glm_ocr", kFrameByFrame},
+    {"hy_v4_vl", {.frames_apart = true, .row_ends = true}},
     {"paddleocr_vl", {}},
+    {"qwen2_5_omni", kOmni},
+    {"qwen2_5_omni_thinker", kOmni},
     {"qwen2_5_vl", {.tokens_per_second = 2}},
     {"qwen2_vl", {}},
     {"qwen3_5", kFrameByFrame},
     {"qwen3_5_moe", kFrameByFrame},
     {"qwen3_vl", kFrameByFrame},
     {"qwen3_vl_moe", kFrameByFrame},
+    {"qwen4_exp", kFrameByFrame},
 }};
 
 }  // namespace
@@ -228,7 +245,7 @@ TokenPositions token_positions(std::span<const std::vector<Run>> sequences,
   for (const std::int64_t start : starts) {
     if (start < -kMaxStart || start > kMaxStart) refuse("start ", start, " is beyond 2^62");
   }
-  const Plan plan = plan_of(sequences, rules, 3, 0);
+  const Plan plan = plan_of(sequences, rules, 3, rules.row_ends ? 1 : 0);
   TokenPositions result = zeros(plan, 3);
   for (std::size_t b = 0; b < sequences.size(); ++b) {
     Writer writer(result.ids, b, first_token(plan, b, padding));

@@ -102,6 +102,32 @@ TEST(Sequences, times_are_cut_to_integers_in_float32) {
   EXPECT_EQ(times[90], 63);
 }
 
+// huggingface/transformers 5.24, src/transformers/models/qwen2_5_omni/modeling_qwen2_5_omni.py:
+// (torch.arange(grid_t) * second_per_grids[i].float() * position_id_per_seconds).long(), in float32.
+// 1.4 is not a float: 3 x 1.4 comes out below 4.2, and 25 times that below 105.
+TEST(Sequences, omni_multiplies_by_the_seconds_first) {
+  const Runs runs{Run::video(7, 2, 2, 1.4)};
+  EXPECT_EQ(row(token_positions(runs, sequence_rules("qwen2_5_omni")).ids, 0),
+            (Row{0, 35, 70, 104, 140, 175, 209}));
+  SequenceRules rules = sequence_rules("qwen2_5_omni");
+  rules.seconds_first = false;
+  EXPECT_EQ(row(token_positions(runs, rules).ids, 0), (Row{0, 35, 70, 105, 140, 175, 210}));
+}
+
+// .../hy_v4_vl/modeling_hy_v4_vl.py: t = frame * max(rows, columns + 1), and h and w begin there, too;
+// the next token stands after the largest.
+TEST(Sequences, frames_of_hy_v4_stand_apart_and_their_rows_have_ends) {
+  const SequenceRules rules = sequence_rules("hy_v4_vl");
+  const TokenPositions made =
+      token_positions(Runs{Run::text(2), Run::video(2, 4, 4), Run::text(1)}, rules);
+  EXPECT_EQ(row(made.ids, 0), (Row{0, 1, 2, 2, 2, 2, 2, 2, 5, 5, 5, 5, 5, 5, 8}));
+  EXPECT_EQ(row(made.ids, 1), (Row{0, 1, 2, 2, 2, 3, 3, 3, 5, 5, 5, 6, 6, 6, 8}));
+  EXPECT_EQ(row(made.ids, 2), (Row{0, 1, 2, 3, 4, 2, 3, 4, 5, 6, 7, 5, 6, 7, 8}));
+  EXPECT_EQ(made.next, (Row{9}));
+  // The largest of a tall image is a row.
+  EXPECT_EQ(token_positions(Runs{Run::image(8, 2)}, rules).next, (Row{4}));
+}
+
 TEST(Sequences, pictures_do_not_count_seconds) {
   SequenceRules rules = sequence_rules("qwen2_5_vl");
   const TokenPositions made = token_positions(Runs{Run::image(2, 2), Run::text(1)}, rules);
@@ -210,10 +236,12 @@ TEST(Sequences, rules_that_cannot_be_are_refused) {
   EXPECT_EQ(refusal({}, {.tokens_per_second = -1}),
             "tokens_per_second -1 is not a finite number >= 0");
   EXPECT_EQ(refusal({}, {.next = static_cast<SequenceRules::Next>(2)}), "next number 2 is unknown");
-  EXPECT_EQ(error_of([] { sequence_rules("llama"); }),
-            "model_type llama has no rules here, want one of [ernie4_5_vl_moe, glm46v, glm4v, "
-            "glm4v_moe, glm_ocr, paddleocr_vl, qwen2_5_vl, qwen2_vl, qwen3_5, qwen3_5_moe, "
-            "qwen3_vl, qwen3_vl_moe]");
+  EXPECT_EQ(
+      error_of([] { sequence_rules("llama"); }),
+      "model_type llama has no rules here, want one of [cohere_compass, cosmos3_edge, "
+      "cosmos3_omni, ernie4_5_vl_moe, glm46v, glm4v, glm4v_moe, glm_image, glm_ocr, hy_v4_vl, "
+      "paddleocr_vl, qwen2_5_omni, qwen2_5_omni_thinker, qwen2_5_vl, qwen2_vl, qwen3_5, "
+      "qwen3_5_moe, qwen3_vl, qwen3_vl_moe, qwen4_exp]");
 }
 
 TEST(Sequences, more_tokens_than_memory_has_are_refused_before_any_is_made) {

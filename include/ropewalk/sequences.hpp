@@ -21,7 +21,8 @@ struct Run {
   std::int64_t frames = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  double seconds_per_frame = 1.0;  // of a video: second_per_grid_t; finite, >= 0
+  // Of a video: second_per_grid_ts, temporal_patch_size / frames per second; finite, >= 0.
+  double seconds_per_frame = 1.0;
 
   static Run text(std::int64_t tokens) { return {.kind = Kind::kText, .tokens = tokens}; }
   static Run image(std::int64_t rows, std::int64_t columns) {
@@ -59,21 +60,32 @@ struct SequenceRules {
   // tokens_per_second: frame k of a video stands at t = s + trunc(k tokens_per_second
   // seconds_per_frame), formed in float32 as the models' code does. 0: at s + k.
   double tokens_per_second = 0;
+  bool seconds_first =
+      false;  // k seconds_per_frame is formed first, and then times tokens_per_second
+  // Frame k begins at s + k max(rows, columns) on all axes, as if it were an image.
+  bool frames_apart = false;
+  bool row_ends = false;  // each row of a frame or image has one token more, its end
   // Each frame is a run of its own, with text (its time) before it: a video run has one frame.
   bool frame_by_frame = false;
   Next next = Next::kLargest;
 };
 
-// The rules of a model_type, from huggingface/transformers, src/transformers/models/*/modeling_*.py,
-// get_rope_index; next is kLargest in all of them. Throws Error (kInvalidArgument) with a list of those
-// known.
+// The rules of a model_type, from huggingface/transformers (4.57.6 and 5.24.0), src/transformers/
+// models/*/modeling_*.py, get_rope_index; next is kLargest in all of them. Throws Error
+// (kInvalidArgument) with a list of those known.
 //
 //   qwen2_vl, paddleocr_vl                              the defaults
 //   qwen2_5_vl                                          tokens_per_second 2, as published: its
 //                                                       vision_config has the key
-//   qwen3_vl(_moe), qwen3_5(_moe), glm4v(_moe),         frame_by_frame
-//   glm46v, glm_ocr
+//   qwen2_5_omni(_thinker)                              tokens_per_second 25 (position_id_per_seconds),
+//                                                       seconds_first; sound is text here, one token
+//                                                       after another, unless it is within a video
+//   qwen3_vl(_moe), qwen3_5(_moe), qwen4_exp,           frame_by_frame
+//   glm4v(_moe), glm46v, glm_ocr, cohere_compass,
+//   cosmos3_omni, cosmos3_edge
 //   ernie4_5_vl_moe                                     temporal_merge 2
+//   hy_v4_vl                                            row_ends, frames_apart
+//   glm_image                                           spatial_merge 1
 SequenceRules sequence_rules(std::string_view model_type);
 
 // Sequences of a batch are filled up to the longest; what is filled up stands at 0 and is for the
