@@ -55,8 +55,8 @@ std::string model_type_in(const Json& config, const Keys& part) {
   for (const Keys& keys : {part, Keys(config, "")}) {
     const Json* const type = keys.find("model_type");
     if (type == nullptr) continue;
-    if (!type->is_string()) refuse_type(keys.path("model_type"), *type, "a string");
-    if (!type->get_ref<const std::string&>().empty()) return type->get<std::string>();
+    std::string name = name_in(*type, keys.path("model_type"));
+    if (!name.empty()) return name;
   }
   return "";
 }

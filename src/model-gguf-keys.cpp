@@ -1,6 +1,7 @@
 #include "model-gguf-keys.hpp"
 
 #include <cmath>
+#include <type_traits>
 #include <variant>
 
 namespace ropewalk {
@@ -11,7 +12,8 @@ using formats::GgufValue;
 
 constexpr std::int64_t kLargest = std::int64_t{1} << 40;
 
-std::string_view type_of(const GgufValue& value) {
+// The type of a value, and the value if it is short.
+std::string description_of(const GgufValue& value) {
   constexpr std::string_view kNames[] = {"a long array or string",
                                          "a bool",
                                          "an integer",
@@ -19,7 +21,21 @@ std::string_view type_of(const GgufValue& value) {
                                          "a number",
                                          "a string",
                                          "an array"};
-  return kNames[value.index()];
+  const std::string name(kNames[value.index()]);
+  return std::visit(
+      [&](const auto& given) {
+        using Given = std::decay_t<decltype(given)>;
+        if constexpr (std::is_same_v<Given, std::string>) {
+          return message(name, " ", formats::shown(given));
+        } else if constexpr (std::is_same_v<Given, bool>) {
+          return message(name, given ? " true" : " false");
+        } else if constexpr (std::is_arithmetic_v<Given>) {
+          return message(name, " ", given);
+        } else {
+          return name;
+        }
+      },
+      value);
 }
 
 // An integer of either sign, or a bool as 0 or 1; empty for what is none, or too large.
@@ -46,7 +62,7 @@ std::optional<double> number_of(const Value& value) {
 
 void GgufKeys::refuse_type(std::string_view key, const GgufValue& value,
                            std::string_view wanted) const {
-  refuse(key, "got ", type_of(value), ", want ", wanted);
+  refuse(key, "got ", description_of(value), ", want ", wanted);
 }
 
 bool GgufKeys::is_array(std::string_view key) const {

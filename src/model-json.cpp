@@ -1,5 +1,6 @@
 #include "model-json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -64,10 +65,35 @@ std::string_view type_of(const Json& value) {
 }
 
 void refuse_type(std::string_view path, const Json& value, std::string_view wanted) {
-  refuse_json(path, ": got ", type_of(value), ", want ", wanted);
+  if (value.is_string()) {
+    refuse_json(path, ": got a string ", quoted(value.get_ref<const std::string&>()), ", want ",
+                wanted);
+  }
+  const bool is_short = value.is_number() || value.is_boolean();
+  refuse_json(path, ": got ", type_of(value), is_short ? message(" ", value.dump()) : "", ", want ",
+              wanted);
 }
 
-std::string quoted(const std::string& given) { return Json(given).dump(); }
+std::string quoted(const std::string& given) {
+  constexpr std::size_t kShown = 100;
+  constexpr auto kReplace = Json::error_handler_t::replace;  // of a character that was cut
+  if (given.size() <= kShown) return Json(given).dump();
+  return Json(given.substr(0, kShown) + "...").dump(-1, ' ', false, kReplace);
+}
+
+std::string name_in(const Json& value, std::string_view path) {
+  constexpr std::size_t kLongest = 100;
+  if (!value.is_string()) refuse_type(path, value, "a string");
+  const auto& name = value.get_ref<const std::string&>();
+  const bool is_plain = std::none_of(name.begin(), name.end(), [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F;
+  });
+  if (name.size() > kLongest || !is_plain) {
+    refuse_json(path, ": ", quoted(name), " is not a name of up to ", kLongest,
+                " bytes on one line");
+  }
+  return name;
+}
 
 std::string joined(std::string_view path, const std::string& key) {
   const std::string escaped = quoted(key);

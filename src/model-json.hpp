@@ -33,8 +33,11 @@ std::string_view type_of(const Json& value);
 
 [[noreturn]] void refuse_type(std::string_view path, const Json& value, std::string_view wanted);
 
-// What stands in the file, on one line: control characters are escaped.
+// What stands in the file, on one line: control characters are escaped, and a long text is cut.
 std::string quoted(const std::string& given);
+
+// A string that can be shown to people: short, and without control characters.
+std::string name_in(const Json& value, std::string_view path);
 
 // path.key
 std::string joined(std::string_view path, const std::string& key);

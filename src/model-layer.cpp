@@ -35,7 +35,8 @@ std::optional<double> listed(const Keys& keys, std::string_view key, const Layer
   if (value == nullptr || !value->is_array()) return std::nullopt;
   const auto i = static_cast<std::size_t>(layer.index);
   if (i >= value->size()) {
-    refuse_json(keys.path(key), ": ", value->size(), " layers, want more than ", layer.index);
+    refuse_json(keys.path(key), ": ", value->size(), " values, and none for layer ", layer.index,
+                ": want one for each layer");
   }
   double number = 0;
   read((*value)[i], message(keys.path(key), "[", i, "]"), number);

@@ -47,9 +47,8 @@ std::vector<std::string> names_at(const Config& config, std::string_view key,
   if (!list->is_array()) refuse_type(path, *list, "an array of strings");
   std::vector<std::string> names;
   for (const Json& each : *list) {
-    if (!each.is_string()) refuse_type(message(path, "[", names.size(), "]"), each, "a string");
-    names.push_back(each.get<std::string>() == "attention" ? std::string(kFull)
-                                                           : each.get<std::string>());
+    std::string name = name_in(each, message(path, "[", names.size(), "]"));
+    names.push_back(name == "attention" ? std::string(kFull) : std::move(name));
   }
   const auto size = static_cast<std::int64_t>(names.size());
   if (size > kMaxLayers) refuse_json(path, ": ", size, " layers, want at most ", kMaxLayers);

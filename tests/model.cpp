@@ -184,37 +184,37 @@ TEST(Model, a_wrong_type_is_named_with_its_key) {
   EXPECT_EQ(refusal("[]"), "bad format: spec: got an array, want an object");
   EXPECT_EQ(refusal("null"), "bad format: spec: got null, want an object");
   EXPECT_EQ(refusal(R"({"head_dim": "128"})"),
-            "bad format: head_dim: got a string, want an integer");
+            "bad format: head_dim: got a string \"128\", want an integer");
   EXPECT_EQ(refusal(R"({"head_dim": true})"),
-            "bad format: head_dim: got a boolean, want an integer");
+            "bad format: head_dim: got a boolean true, want an integer");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "base": false})"),
-            "bad format: base: got a boolean, want a number");
+            "bad format: base: got a boolean false, want a number");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "base": "1e6"})"),
-            "bad format: base: got a string, want a number");
+            "bad format: base: got a string \"1e6\", want a number");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": "{\"type\": \"linear\"}"})"),
-            "bad format: scaling: got a string, want an object");
+            R"(bad format: scaling: got a string "{\"type\": \"linear\"}", want an object)");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"type": "linear", "factor": [8]}})"),
             "bad format: scaling.factor: got an array, want a number");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "scaling": {"type": 1}})"),
-            "bad format: scaling.type: got a number, want a string: " + kScalings);
+            "bad format: scaling.type: got a number 1, want a string: " + kScalings);
   EXPECT_EQ(refusal(R"({"head_dim": 8, "pairing": 2})"),
-            "bad format: pairing: got a number, want a string: halves or adjacent");
+            "bad format: pairing: got a number 2, want a string: halves or adjacent");
   EXPECT_EQ(refusal(R"({"head_dim": 8, "frequencies": {}})"),
             "bad format: frequencies: got an object, want an array of numbers");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "frequencies": [1, null]})"),
             "bad format: frequencies[1]: got null, want a number");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "clockwise": 1})"),
-            "bad format: clockwise: got a number, want true or false");
+            "bad format: clockwise: got a number 1, want true or false");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "window_parts": "2"})"),
-            "bad format: window_parts: got a string, want an integer");
+            "bad format: window_parts: got a string \"2\", want an integer");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": [1, 1]})"),
             "bad format: axes: got an array, want an object");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": {"sections": 2}})"),
-            "bad format: axes.sections: got a number, want an array of integers");
+            "bad format: axes.sections: got a number 2, want an array of integers");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "axes": {"sections": [1, 0.5]}})"),
             "bad format: axes.sections[1]: 0.5 is not an integer");
   EXPECT_EQ(refusal(R"({"head_dim": 4, "axis_of_pair": [true, 0]})"),
-            "bad format: axis_of_pair[0]: got a boolean, want an integer");
+            "bad format: axis_of_pair[0]: got a boolean true, want an integer");
 }
 
 TEST(Model, integers_are_whole_and_fit_into_64_bits) {

@@ -29,6 +29,23 @@ TEST(ModelConfig, one_spelling_of_the_rule_is_enough_and_two_must_agree) {
             64u);
 }
 
+TEST(ModelConfig, names_that_cannot_be_shown_are_refused) {
+  const auto type = [](const std::string& name) {
+    return refusal(R"({"head_dim": 64, "rope_theta": 1, "model_type": ")" + name + "\"}");
+  };
+  EXPECT_EQ(
+      type(R"(a\u001b[31mb)"),
+      R"(config.json: model_type: "a\u001b[31mb" is not a name of up to 100 bytes on one line)");
+  EXPECT_EQ(type(std::string(5000, 'a')), "config.json: model_type: \"" + std::string(100, 'a') +
+                                              "...\" is not a name of up to 100 bytes on one line");
+  // Cut within a character.
+  std::string umlauts = "a";
+  for (int i = 0; i < 100; ++i) umlauts += "\u00e4";
+  EXPECT_EQ(type(umlauts).find('\n'), std::string::npos);
+  EXPECT_EQ(refusal(R"({"model_type": "llama", "head_dim": 64, "layer_types": ["a\nb"]})"),
+            R"(config.json: layer_types[0]: "a\nb" is not a name of up to 100 bytes on one line)");
+}
+
 TEST(ModelConfig, nothing_is_no_scaling) {
   for (const char* block :
        {"null", "{}", R"("")", R"({"rope_type": "default"})", R"({"type": null})"}) {
@@ -36,7 +53,7 @@ TEST(ModelConfig, nothing_is_no_scaling) {
     EXPECT_EQ(warnings(with_scaling(block)), "") << block;
   }
   EXPECT_EQ(refusal(with_scaling(R"("{\"type\": \"linear\"}")")),
-            "config.json: rope_scaling: got a string, want an object");
+            R"(config.json: rope_scaling: got a string "{\"type\": \"linear\"}", want an object)");
   EXPECT_EQ(refusal(with_scaling("[1]")),
             "config.json: rope_scaling: got an array, want an object");
   EXPECT_TRUE(has(refusal(with_scaling(R"({"factor": 8})")), "rope_scaling.rope_type: missing"));
@@ -136,9 +153,10 @@ TEST(ModelConfig, a_base_that_is_none_is_refused) {
             "config.json: rope_theta: 0 is not a finite number of at least 2^-30");
   EXPECT_EQ(refusal(theta("-1")),
             "config.json: rope_theta: -1 is not a finite number of at least 2^-30");
-  EXPECT_EQ(refusal(theta(R"("1e6")")), "config.json: rope_theta: got a string, want a number");
-  EXPECT_EQ(refusal(theta("NaN")), "config.json: rope_theta: got a string, want a number");
-  EXPECT_EQ(refusal(theta("true")), "config.json: rope_theta: got a boolean, want a number");
+  EXPECT_EQ(refusal(theta(R"("1e6")")),
+            R"(config.json: rope_theta: got a string "1e6", want a number)");
+  EXPECT_EQ(refusal(theta("NaN")), R"(config.json: rope_theta: got a string "NaN", want a number)");
+  EXPECT_EQ(refusal(theta("true")), "config.json: rope_theta: got a boolean true, want a number");
   const std::string missing = R"({"model_type": "llama", "head_dim": 64})";
   EXPECT_EQ(spec_of(missing).base(), 10000);
   EXPECT_EQ(warnings(missing), "rope_theta: missing, took 10000\n");
@@ -156,7 +174,7 @@ TEST(ModelConfig, an_error_names_file_key_value_and_what_is_allowed) {
   EXPECT_EQ(refusal(with_scaling(R"({"type": "linear", "factor": 0.5})")),
             "config.json: rope_scaling.factor: 0.5 is not a number from 1 to 2^40");
   EXPECT_EQ(refusal(with_scaling(R"({"type": "linear", "factor": "8"})")),
-            "config.json: rope_scaling.factor: got a string, want a number");
+            R"(config.json: rope_scaling.factor: got a string "8", want a number)");
   EXPECT_EQ(refusal(with_scaling(R"({"type": "linear"})")),
             "config.json: rope_scaling: type linear wants factor");
   EXPECT_EQ(refusal(with_scaling(R"({"type": "dynamic"})")),

@@ -166,9 +166,9 @@ TEST(ModelGguf, what_is_missing_or_cannot_be_is_an_error_with_its_key) {
   EXPECT_EQ(with("rope.scaling.attn_factor", 0),
             "x.gguf: qwen3.rope.scaling.attn_factor: 0 is not above 0");
   EXPECT_EQ(with("rope.dimension_count", 64),
-            "x.gguf: qwen3.rope.dimension_count: got a number, want an integer from 0 to 2^40");
+            "x.gguf: qwen3.rope.dimension_count: got a number 64, want an integer from 0 to 2^40");
   EXPECT_EQ(with("rope.scaling.type", 1),
-            "x.gguf: qwen3.rope.scaling.type: got a number, want a string");
+            "x.gguf: qwen3.rope.scaling.type: got a number 1, want a string");
   EXPECT_EQ(
       refusal(file_of("qwen3").string("qwen3.rope.scaling.type", "dynamic")),
       "x.gguf: qwen3.rope.scaling.type: dynamic is not known, want none, linear, yarn or longrope");

@@ -115,7 +115,7 @@ TEST(ModelLayers, a_base_and_a_width_of_each_layer_are_read_from_lists) {
   EXPECT_EQ(&model.layer(2), &model.layer(0));
   EXPECT_TRUE(has(refusal(R"({"model_type": "step3p5", "head_dim": 128, "num_hidden_layers": 3,
                               "rope_theta": [1.0, 2.0]})"),
-                  "rope_theta: 2 layers"));
+                  "rope_theta: 2 values, and none for layer 2"));
 }
 
 TEST(ModelLayers, a_layer_may_have_a_width_of_its_own) {
