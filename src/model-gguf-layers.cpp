@@ -1,6 +1,9 @@
 // Which layers of a GGUF have attention, a sliding window, a rope. The rules are llama.cpp's:
 // src/llama-hparams.cpp (set_swa_pattern) and src/models/*.cpp.
 
+#include <algorithm>
+#include <iterator>
+
 #include "model-gguf.hpp"
 
 namespace ropewalk {
@@ -20,13 +23,6 @@ std::int64_t want_integer(const GgufKeys& keys, const char* key, const char* wha
 
 bool is_zero(std::int64_t number) { return number == 0; }
 
-// Whether element i of a key with one value, or one for each layer, is 0; no if there is no such key.
-bool is_zero_at(const GgufKeys& keys, const char* key, std::size_t i) {
-  const auto values = keys.integers(key);
-  if (!values || values->empty()) return false;
-  return is_zero(values->size() == 1 ? values->front() : i < values->size() ? (*values)[i] : 1);
-}
-
 bool slides(const GgufModel& model, std::int64_t main_layers) {
   const GgufKeys& keys = model.keys;
   const auto window = keys.integer("attention.sliding_window");
@@ -41,16 +37,29 @@ bool slides(const GgufModel& model, std::int64_t main_layers) {
   return false;
 }
 
-// For each layer a value, from a key that has one for each.
+// For each layer a value, from a key that has one for each. It may have none for the last ones, which
+// predict further tokens: they have the one given.
 std::vector<std::int64_t> per_layer(const GgufKeys& keys, const char* key, std::int64_t main_layers,
-                                    std::int64_t layers) {
+                                    std::int64_t layers, std::int64_t last = 0) {
   auto values = *keys.integers(key);
   const auto size = static_cast<std::int64_t>(values.size());
   if (size < main_layers || size > layers) {
     keys.refuse(key, "has ", size, " elements, want ", layers, ", one for each layer");
   }
-  values.resize(static_cast<std::size_t>(layers));
+  values.resize(static_cast<std::size_t>(layers), last);
   return values;
+}
+
+// Where a key that has one value, or one for each layer, is 0. Nowhere if there is no such key.
+std::vector<bool> zeros(const GgufKeys& keys, const char* key, std::int64_t main_layers,
+                        std::size_t layers) {
+  const auto values = keys.integers(key);
+  if (!values) return std::vector<bool>(layers);
+  if (!keys.is_array(key)) return std::vector<bool>(layers, is_zero(values->front()));
+  const auto each = per_layer(keys, key, main_layers, static_cast<std::int64_t>(layers), 1);
+  std::vector<bool> result;
+  std::transform(each.begin(), each.end(), std::back_inserter(result), is_zero);
+  return result;
 }
 
 // Which of the layers slide. The last ones, which predict further tokens, never do.
@@ -92,13 +101,14 @@ void set_attention(const GgufModel& model, std::int64_t main_layers,
   }
   const std::int64_t period = usual != 0 ? keys.integer(kPeriod).value_or(usual) : 1;
   if (period == 0) keys.refuse(kPeriod, "0 is not at least 1");
+  const auto no_heads = zeros(keys, "attention.head_count", main_layers, result.size());
+  const auto no_keys = zeros(keys, "attention.head_count_kv", main_layers, result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     const bool is_main = static_cast<std::int64_t>(i) < main_layers;
     const bool is_recurrent = recurrent
                                   ? !is_zero((*recurrent)[i])
                                   : is_main && (static_cast<std::int64_t>(i) + 1) % period != 0;
-    result[i].has_attention = !is_recurrent && !is_zero_at(keys, "attention.head_count", i) &&
-                              !is_zero_at(keys, "attention.head_count_kv", i);
+    result[i].has_attention = !is_recurrent && !no_heads[i] && !no_keys[i];
   }
 }
 
@@ -112,6 +122,12 @@ void set_each(const GgufKeys& keys, const char* key, const std::vector<Value>& v
                 ", one for each layer");
   }
   for (std::size_t i = 0; i < result.size(); ++i) result[i].*field = values[i];
+}
+
+void set_ropes(const GgufModel& model, std::int64_t main_layers, std::vector<GgufLayer>& result) {
+  if (model.architecture.rotating != Rotating::kByPattern) return;
+  const auto none = zeros(model.keys, "attention.rope_pattern", main_layers, result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].has_rope = !none[i];
 }
 
 void set_widths_and_bases(const GgufKeys& keys, std::vector<GgufLayer>& result) {
@@ -135,7 +151,7 @@ bool rotates(const GgufModel& model, std::size_t i, const GgufLayer& layer, bool
     case Rotating::kNotLastOf4: return (i + 1) % 4 != 0;
     case Rotating::kNotFirstOf4: return !any_slides || layers == 4 || i % 4 != 0;
     case Rotating::kIfFinetuned: return model.keys.truth("rope.scaling.finetuned").value_or(true);
-    case Rotating::kByPattern: return !is_zero_at(model.keys, "attention.rope_pattern", i);
+    case Rotating::kByPattern: return layer.has_rope;
   }
   return true;
 }
@@ -156,6 +172,7 @@ std::vector<GgufLayer> gguf_layers(const GgufModel& model) {
   std::vector<GgufLayer> result(static_cast<std::size_t>(layers));
   set_sliding(model, main_layers, result);
   set_attention(model, main_layers, result);
+  set_ropes(model, main_layers, result);
   set_widths_and_bases(keys, result);
   const bool any_slides = slides(model, main_layers);
   // llama4 without a window: "always use rope".

@@ -65,6 +65,7 @@ class GgufScaling {
 struct GgufLayer {
   bool has_attention = true;
   bool is_sliding = false;
+  bool has_rope = true;  // by attention.rope_pattern
   bool rotates = true;
   // Where the file has one for each layer.
   std::optional<std::int64_t> rotary_dim = {};

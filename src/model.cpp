@@ -48,6 +48,9 @@ const Spec& LayerKind::spec() const {
 
 Model Model::from_file(const std::string& path) {
   const formats::InputFile file(path);
+  if (file.size() == 0) {
+    throw Error(ErrorCode::kBadFormat, message(path, ": is empty, want a config.json or a GGUF"));
+  }
   if (is_gguf(file)) return model_from_gguf(formats::Source::of(file));
   return from_config(file.text(kMaxConfigBytes), path);
 }

@@ -1,5 +1,8 @@
 #include "model_gguf.hpp"
 
+#include <sstream>
+#include <utility>
+
 #include <filesystem>
 #include <fstream>
 
@@ -48,6 +51,70 @@ TEST(ModelGguf, the_architecture_says_the_pairing) {
   for (const char* none : {"gpt2", "mpt", "bloom", "mamba", "t5", "nemotron_h", "kimi-linear"}) {
     EXPECT_EQ(pairing(none), "none") << none;
   }
+}
+
+// llama.cpp f6ed9c86, llama_model_rope_type of src/llama-model.cpp, by the names of LLM_ARCH_NAMES.
+// Not as there: starcoder and bert, which have learned positions; gptj, which llama.cpp does not run;
+// deepseek2-ocr, whose graph asks for NEOX; dflash, which depends on its keys. glm5-next is of a later one.
+constexpr std::pair<const char*, const char*> kRopeTypes[] = {
+    {"none",
+     "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 "
+     "rwkv7 "
+     "arwkv7 wavtokenizer-dec nemotron_h nemotron_h_moe kimi-linear kimi-k3 glm5-next starcoder "
+     "bert"},
+    {"adjacent",
+     "llama llada llama4 deci baichuan internlm2 minicpm xverse command-r cohere2 cohere2moe olmo "
+     "arctic deepseek deepseek2 deepseek32 deepseek4 muse-glimmer plm chatglm granite granitemoe "
+     "granitehybrid graniteswitch granite_swa chameleon bailingmoe bailingmoe3 neo-bert smollm3 "
+     "arcee "
+     "ernie4_5 ernie4_5-moe mistral3 eagle3 mistral4 llama-embed maincoder glm-dsa dots3note "
+     "nanbeige "
+     "pockettts hy_v4 gptj"},
+    {"halves",
+     "falcon falcon-h1 grok dbrx jina-bert-v3 modern-bert nomic-bert nomic-bert-moe eurobert "
+     "stablelm "
+     "bitnet qwen qwen2 dream qwen2moe qwen3 qwen3moe llada-moe rnd1 olmo2 olmoe phi2 phi3 phimoe "
+     "plamo "
+     "plamo2 plamo3 gemma gemma2 gemma3 gemma3n gemma4 gemma4-assistant gemma-embedding starcoder2 "
+     "openelm gptneox codeshell orion nemotron exaone exaone4 exaone-moe minicpm3 bailingmoe2 "
+     "dots1 "
+     "hunyuan-moe jais2 gpt-oss hunyuan-dense hy_v3 lfm2 lfm2moe smallthinker seed_oss grovemoe "
+     "apertus "
+     "minimax-01 minimax-m2 minimax-m3 cogvlm pangu-embedded afmoe laguna qwen3next mimo2 step35 "
+     "talkie "
+     "mellum deepseek2-ocr"},
+    {"halves blocks", "qwen2vl paddleocr glm4 glm4moe hunyuan_vl dflash"},
+    {"halves ggml_cycle", "qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp qwen3tts"},
+};
+
+TEST(ModelGguf, every_architecture_of_llama_cpp_rotates_as_there) {
+  // With what any of them wants; layers 2 and 3, 6 and 7 and so on slide.
+  const auto of = [](const std::string& name) {
+    GgufFile file = file_of(name, 64);
+    std::vector<bool> pattern;
+    std::vector<std::int32_t> ratios;
+    for (int i = 0; i < 64; ++i) pattern.push_back(i % 4 > 1);
+    for (int i = 0; i < 64; ++i) ratios.push_back(i % 4 > 1 ? 0 : 4);
+    file.u32(name + ".attention.sliding_window", 4096)
+        .bools(name + ".attention.sliding_window_pattern", pattern)
+        .i32s(name + ".attention.compress_ratios", ratios)
+        .i32s(name + ".rope.dimension_sections", {24, 20, 20, 0});
+    const Model model = model_of(file);
+    EXPECT_EQ(warnings(model).find("is not known"), std::string::npos) << name;
+    for (const LayerKind& kind : model.kinds()) {
+      if (!kind.rotates()) continue;
+      const auto& axes = kind.spec().fields().axes;
+      return std::string(ropewalk::name(kind.spec().pairing())) +
+             (axes ? " " + std::string(ropewalk::name(axes->order)) : "");
+    }
+    return std::string("none");
+  };
+  int count = 0;
+  for (const auto& [type, names] : kRopeTypes) {
+    std::istringstream words(names);
+    for (std::string name; words >> name; ++count) EXPECT_EQ(of(name), type) << name;
+  }
+  EXPECT_EQ(count, 149);  // clip is refused
 }
 
 TEST(ModelGguf, an_unknown_architecture_is_assumed_adjacent_and_said) {
@@ -199,6 +266,13 @@ TEST(ModelGguf, a_file_is_known_by_its_first_bytes_and_not_by_its_name) {
   const std::string path = ::testing::TempDir() + "model_gguf.json";
   std::ofstream(path, std::ios::binary) << file_of("llama").bytes();
   EXPECT_EQ(Model::from_file(path).model_type(), "llama");
+  std::ofstream(path, std::ios::binary).flush();
+  try {
+    (void)Model::from_file(path);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), path + ": is empty, want a config.json or a GGUF");
+  }
   std::filesystem::remove(path);
 }
 

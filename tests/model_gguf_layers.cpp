@@ -105,6 +105,23 @@ TEST(ModelGgufLayers, layers_without_attention_do_not_rotate) {
             "linear_attention 0 1 3 no, full_attention 2");
 }
 
+TEST(ModelGgufLayers, lists_of_the_wrong_length_are_refused) {
+  EXPECT_EQ(refusal(file_of("lfm2", 4).i32s("lfm2.attention.head_count_kv", {0, 8, 0})),
+            "x.gguf: lfm2.attention.head_count_kv: has 3 elements, want 4, one for each layer");
+  EXPECT_EQ(refusal(file_of("lfm2", 4).i32s("lfm2.attention.head_count_kv", {})),
+            "x.gguf: lfm2.attention.head_count_kv: has 0 elements, want 4, one for each layer");
+  EXPECT_EQ(
+      refusal(file_of("granite_swa", 2)
+                  .bools("granite_swa.attention.sliding_window_pattern", {true, false})
+                  .bools("granite_swa.attention.rope_pattern", {true})),
+      "x.gguf: granite_swa.attention.rope_pattern: has 1 elements, want 2, one for each layer");
+  // Layers that predict further tokens may be left out, and have heads.
+  EXPECT_EQ(kinds(model_of(file_of("glm4moe", 3)
+                               .u32("glm4moe.nextn_predict_layers", 1)
+                               .i32s("glm4moe.attention.head_count_kv", {8, 8}))),
+            "full_attention 0 1 2");
+}
+
 TEST(ModelGgufLayers, queries_of_llama4_grow_where_nothing_rotates) {
   const Model model = model_of(file_of("llama4").u32("llama4.attention.sliding_window", 8192));
   EXPECT_FALSE(model.layer(0).query_scale());
