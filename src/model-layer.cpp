@@ -11,20 +11,22 @@ namespace {
 
 constexpr std::string_view kSliding = "sliding_attention";
 
-// A number above 0 that may be named in several ways, and then is the same.
-std::optional<double> agreed(const Keys& keys, std::initializer_list<std::string_view> names) {
-  std::optional<double> found;
-  std::string where;
+// A number that may be named in several ways, and then is the same.
+struct Agreed {
+  double number;
+  std::string path;  // of one of its names
+};
+
+std::optional<Agreed> agreed(const Keys& keys, std::initializer_list<std::string_view> names) {
+  std::optional<Agreed> found;
   for (const std::string_view name : names) {
-    const Json* const value = keys.find(name);
-    if (value == nullptr || value->is_array()) continue;
-    const double number = *keys.get<double>(name);
-    if (found && *found != number) {
-      refuse_json(keys.path(name), ": ", number, " beside ", where, " ", *found,
+    const auto number = keys.get<double>(name);
+    if (!number) continue;
+    if (found && found->number != *number) {
+      refuse_json(keys.path(name), ": ", *number, " beside ", found->path, " ", found->number,
                   ": want one value");
     }
-    if (!found) where = keys.path(name);
-    found = number;
+    found = Agreed{*number, keys.path(name)};
   }
   return found;
 }
@@ -97,8 +99,11 @@ class BaseReader {
       const Keys dbrx(*inner, keys.path("attn_config"));
       if (const auto base = dbrx.get<double>("rope_theta")) return base;
     }
-    auto base = agreed(
-        keys, {config_.family.base_key, "rope_theta", "rotary_emb_base", "rope_freq_constant"});
+    std::optional<double> base;
+    if (const auto found = agreed(keys, {config_.family.base_key, "rope_theta", "rotary_emb_base",
+                                         "rope_freq_constant"})) {
+      base = found->number;
+    }
     if (const auto ratio = keys.get<double>("rope_ratio")) {
       base = base.value_or(Spec::kDefaultBase) * *ratio;
     }
@@ -189,21 +194,30 @@ std::int64_t head_dim_of(const Config& config, const Layer& layer) {
 
 struct Partial {
   std::optional<double> given;  // by the config
+  std::string path;
   double value = 1;
 };
 
 Partial partial_of(const Config& config, const Keys& block, const Layer& layer) {
   Partial partial;
-  partial.given = listed(config.keys, "partial_rotary_factors", layer);
+  partial.path = block.path("partial_rotary_factor");
+  for (const std::string_view key : {"partial_rotary_factors", "partial_rotary_factor"}) {
+    if (partial.given) break;
+    partial.given = listed(config.keys, key, layer);
+    if (partial.given) partial.path = config.keys.path(key);
+  }
   if (!partial.given) partial.given = block.get<double>("partial_rotary_factor");
   if (!partial.given) {
-    partial.given = agreed(
+    const auto found = agreed(
         config.keys, {"partial_rotary_factor", "rotary_pct", "rotary_emb_fraction", "rope_pct"});
+    if (found) {
+      partial.given = found->number;
+      partial.path = found->path;
+    }
   }
   partial.value = partial.given.value_or(config.family.partial);
   if (!(partial.value > 0 && partial.value <= 1)) {
-    refuse_json(block.path("partial_rotary_factor"), ": ", partial.value,
-                " is not a number above 0 and up to 1");
+    refuse_json(partial.path, ": ", partial.value, " is not a number above 0 and up to 1");
   }
   return partial;
 }
@@ -223,8 +237,8 @@ std::int64_t rotary_dim_of(const Config& config, std::int64_t head_dim, const Pa
   }
   if (!partial.given && config.family.rotary_dim != 0) return config.family.rotary_dim;
   if (share < 2 || share % 2 != 0) {
-    refuse_json(config.keys.path("partial_rotary_factor"), ": ", partial.value, " of head_dim ",
-                head_dim, " is ", share, ", want an even number of elements from 2");
+    refuse_json(partial.path, ": ", partial.value, " of head_dim ", head_dim, " is ", share,
+                ", want an even number of elements from 2");
   }
   return share;
 }

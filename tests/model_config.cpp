@@ -29,6 +29,20 @@ TEST(ModelConfig, one_spelling_of_the_rule_is_enough_and_two_must_agree) {
             64u);
 }
 
+TEST(ModelConfig, a_share_is_refused_by_the_name_that_it_has) {
+  const auto neox = [](const std::string& share) {
+    return refusal(R"({"model_type": "gpt_neox", "head_dim": 96, "rotary_pct": )" + share + "}");
+  };
+  EXPECT_EQ(neox("1.5"), "config.json: rotary_pct: 1.5 is not a number above 0 and up to 1");
+  EXPECT_EQ(neox("0.01"),
+            "config.json: rotary_pct: 0.01 of head_dim 96 is 0, want an even number of elements "
+            "from 2");
+  EXPECT_EQ(neox("[0.5]"), "config.json: rotary_pct: got an array, want a number");
+  EXPECT_EQ(refusal(llama(R"("partial_rotary_factor": [null])")),
+            "config.json: partial_rotary_factor[0]: got null, want a number");
+  EXPECT_EQ(spec_of(llama(R"("partial_rotary_factor": [0.5])")).rotary_dim(), 64);
+}
+
 TEST(ModelConfig, names_that_cannot_be_shown_are_refused) {
   const auto type = [](const std::string& name) {
     return refusal(R"({"head_dim": 64, "rope_theta": 1, "model_type": ")" + name + "\"}");
