@@ -171,6 +171,9 @@ RopeBlocks::RopeBlocks(const Config& config) {
   if (path_.empty()) path_ = config.keys.path("rope_parameters");
   nested_ = has_objects(block_);
   for (const auto& [key, value] : block_.items()) {
+    if (value.is_object() && is_rope_key(key)) {
+      refuse_type(joined(path_, key), value, "one value, or blocks by types of layers");
+    }
     if (nested_ && !value.is_object() && !value.is_null()) {
       config.warn(joined(path_, key), ": ignored, beside a block for each type of layer");
     }

@@ -103,6 +103,8 @@ struct BlockRule {
   bool spans_head = false;  // proportional: the window is the head
 };
 BlockRule rule_of(const Config& config, const Keys& block, std::int64_t head_dim, double partial);
+// Whether it is a key of such a block, read or not, and so no type of layer.
+bool is_rope_key(std::string_view key);
 // One warning for each key of a block that is not read.
 void warn_of_unread(const Config& config, const Keys& block);
 

@@ -211,6 +211,10 @@ BlockRule rule_of(const Config& config, const Keys& block, std::int64_t head_dim
   return {scaling_from_json(scaling, block.path()), rule.type == Scaling::Type::kProportional};
 }
 
+bool is_rope_key(std::string_view key) {
+  return has_word(kOtherKeys, key) || has_word(kScalingKeys, key);
+}
+
 void warn_of_unread(const Config& config, const Keys& block) {
   const Rule& rule = rule_in(block);
   for (const auto& [key, value] : block.object().items()) {

@@ -43,6 +43,14 @@ TEST(ModelConfig, a_share_is_refused_by_the_name_that_it_has) {
   EXPECT_EQ(spec_of(llama(R"("partial_rotary_factor": [0.5])")).rotary_dim(), 64);
 }
 
+TEST(ModelConfig, a_key_with_an_object_is_no_type_of_layer) {
+  EXPECT_EQ(
+      refusal(R"({"model_type": "olmo3", "head_dim": 128, "rope_scaling": {"rope_type": "yarn",
+                        "factor": 8.0, "beta_fast": {"a": 1}}})"),
+      "config.json: rope_scaling.beta_fast: got an object, want one value, or blocks by types "
+      "of layers");
+}
+
 TEST(ModelConfig, names_that_cannot_be_shown_are_refused) {
   const auto type = [](const std::string& name) {
     return refusal(R"({"head_dim": 64, "rope_theta": 1, "model_type": ")" + name + "\"}");
