@@ -99,6 +99,12 @@ constexpr Family kFamilies[] = {
     {.model_types = "qwen",
      .base = 10000,
      .evidence = "modeling_qwen.py of Qwen-7B: get_ntk_alpha, use_logn_attn"},
+    {.model_types = "baichuan",
+     .base = 10000,
+     .only_if_key = "hidden_size",
+     .only_if_value = "4096",
+     .evidence = "modeling_baichuan.py of Baichuan-7B; the 13B has ALiBi, which vllm, "
+                 "vllm/model_executor/models/baichuan.py, tells by hidden_size"},
     // ---- A part of the head. ----
     {.model_types = "gpt_neox",
      .base = 10000,

@@ -13,6 +13,23 @@ namespace {
 
 // ---- Layers. ----
 
+TEST(ModelLayers, of_baichuan_the_7b_rotates_and_the_13b_does_not) {
+  const auto of = [](const std::string& sizes) {
+    return Model::from_config(R"({"model_type": "baichuan", )" + sizes + "}");
+  };
+  const Model small = of(R"("hidden_size": 4096, "num_attention_heads": 32,
+                            "num_hidden_layers": 32, "max_position_embeddings": 4096)");
+  EXPECT_TRUE(small.warnings().empty());
+  EXPECT_EQ(small.layer(31).spec(), Spec({.head_dim = 128,
+                                          .rotary_dim = 128,
+                                          .base = 10000.0,
+                                          .frequency_rounding = FrequencyRounding::kFloat32}));
+  const Model large = of(R"("hidden_size": 5120, "num_attention_heads": 40,
+                            "num_hidden_layers": 40, "model_max_length": 4096)");
+  EXPECT_FALSE(large.layer(0).rotates());
+  EXPECT_TRUE(large.warnings().empty());
+}
+
 TEST(ModelLayers, a_llama_has_one_kind_of_layer) {
   const Model model = Model::from_config(llama(R"("num_hidden_layers": 3)"));
   EXPECT_EQ(model.model_type(), "llama");
