@@ -26,7 +26,8 @@ GgufFile start(const std::string& architecture) {
 
 std::string seed_of(const std::string& name) {
   GgufFile file = start(name);
-  file.string(name + ".rope.scaling.type", name == "deepseek2" ? "yarn" : "linear")
+  const bool is_yarn = name == "deepseek2" || name == "qwen3";
+  file.string(name + ".rope.scaling.type", is_yarn ? "yarn" : "linear")
       .u32(name + ".rope.scaling.original_context_length", 1024)
       .f32(name + ".rope.scaling.attn_factor", 1.5F)
       .f32(name + ".rope.scaling.yarn_log_multiplier", 0.1F)
@@ -39,8 +40,20 @@ std::string seed_of(const std::string& name) {
   if (name == "phi3") {
     file.floats("rope_factors_long.weight", std::vector<float>(8, 2))
         .floats("rope_factors_short.weight", std::vector<float>(8, 1));
-  } else if (name == "llama") {
+  } else if (name == "llama" || name == "qwen3") {
     file.floats("rope_freqs.weight", std::vector<float>(8, 1.5F));
+  } else if (name == "gemma4") {
+    file.floats("rope_freqs.weight", {1, 1, 1, 1, 1e30F, 1e30F, 1e30F, 1e30F});
+  } else if (name == "step35") {
+    file.i32s(name + ".rope.dimension_count_per_layer", {16, 8, 16, 8, 16, 8, 16, 0})
+        .f32s(name + ".rope.freq_base_per_layer", {1e4F, 1e6F, 1e4F, 1e6F, 1e4F, 1e6F, 1e4F, 1e6F});
+  } else if (name == "granite_swa") {
+    file.bools(name + ".attention.rope_pattern", {1, 0, 1, 1, 0, 0, 1, 0});
+  } else if (name == "hunyuan_vl") {
+    file.f32(name + ".rope.scaling.alpha", 1000);
+  } else if (name == "dots3note") {
+    file.u32(name + ".attention.key_length_mla", 32)
+        .u32(name + ".attention.key_length_mla_swa", 24);
   }
   return file.bytes();
 }
@@ -49,8 +62,9 @@ std::string seed_of(const std::string& name) {
 
 std::vector<std::string> ropewalk::fuzz::seeds() {
   std::vector<std::string> files;
-  for (const char* name : {"llama", "phi3", "deepseek2", "gemma3", "qwen2vl", "qwen3vl", "llama4",
-                           "granite", "qwen3next", "step35"}) {
+  for (const char* name :
+       {"llama", "phi3", "deepseek2", "gemma3", "qwen2vl", "qwen3vl", "llama4", "granite",
+        "qwen3next", "step35", "qwen3", "gemma4", "granite_swa", "hunyuan_vl", "dots3note"}) {
     files.push_back(seed_of(name));
   }
   return files;
