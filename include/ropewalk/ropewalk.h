@@ -120,7 +120,8 @@ typedef enum ropewalk_scaling_type ROPEWALK_INT32 {
   ROPEWALK_SCALING_DYNAMIC_STEPWISE = 4,  // L
   ROPEWALK_SCALING_NTK_BY_PARTS = 5,      // factor, L [extrapolation_factor]
   ROPEWALK_SCALING_YARN = 6,      // factor, L [beta_fast, beta_slow, truncate, mscale,
-                                  // mscale_all_dim, attention_factor, extrapolation_factor]
+                                  // mscale_all_dim, attention_factor, extrapolation_factor,
+                                  // divisors]
   ROPEWALK_SCALING_LLAMA3 = 7,    // factor, low_freq_factor, high_freq_factor, L
   ROPEWALK_SCALING_LONGROPE = 8,  // short_factor, long_factor, L, and factor or attention_factor
                                   // [short_mscale and long_mscale]
