@@ -36,6 +36,7 @@ demo: setup  ## rotate the q and k of examples/data and compare them with transf
 	@scripts/demo
 
 test: build  ## all tests
+	@scripts/setup --python
 	@ctest --preset release --parallel $(JOBS) --output-junit tests.xml
 
 install: setup  ## the libraries and the command line: make install PREFIX=/usr/local

@@ -17,6 +17,7 @@ struct Window {
   double base;
   std::int64_t dim;       // elements, d
   std::int64_t head_dim;  // of the head, or its share for the part
+  bool in_float32 = false;
 };
 
 // ω_i = base^(-2i / d). Su et al. 2021, "RoFormer", section 3.2.2.
@@ -85,7 +86,8 @@ double pair_of(double turns, const Window& window, double trained) {
 // How much of each pair is interpolated: 0 up to the pair that completes `fast` turns, 1 from the pair
 // that completes `slow` turns on, linear between. The bounds are clamped to 0 and d - 1 (not d/2 - 1:
 // so did the original, github.com/jquesnelle/yarn, and everyone since) and, where they are equal, moved
-// apart by 0.001.
+// apart by 0.001. Near 1 what is left of a frequency is a difference, and a checkpoint whose frequencies
+// were computed in float32 was trained with that of the rounded ramp: 2e-6 away where factor is 32.
 Radians ramp(const Window& window, const Scaling& scaling, double fast, double slow,
              bool truncate) {
   const auto trained = static_cast<double>(*scaling.original_max_position_embeddings);
@@ -98,9 +100,13 @@ Radians ramp(const Window& window, const Scaling& scaling, double fast, double s
   low = std::max(low, 0.0);
   high = std::min(high, static_cast<double>(window.dim - 1));
   if (low == high) high += 0.001;
+  const auto rounded = [&](double x) {
+    return window.in_float32 ? static_cast<double>(static_cast<float>(x)) : x;
+  };
   Radians share(static_cast<std::size_t>(window.dim / 2));
   for (std::size_t i = 0; i < share.size(); ++i) {
-    share[i] = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    const double place = rounded(static_cast<double>(i) - rounded(low));
+    share[i] = std::clamp(rounded(place / rounded(high - low)), 0.0, 1.0);
   }
   return share;
 }
@@ -265,7 +271,8 @@ Frequencies frequencies(const Spec& spec, std::optional<std::int64_t> length) {
     made.radians = *spec.frequencies();
   } else {
     const std::int64_t parts = spec.window_parts();
-    const Window part{spec.base(), spec.rotary_dim() / parts, spec.head_dim() / parts};
+    const Window part{spec.base(), spec.rotary_dim() / parts, spec.head_dim() / parts,
+                      spec.frequency_rounding() == FrequencyRounding::kFloat32};
     made = by_rule(part, spec.scaling(), length);
     if (spec.scaling().divisors) divide(made.radians, *spec.scaling().divisors);
     made.radians = repeated(made.radians, parts);

@@ -168,7 +168,12 @@ RopeBlocks::RopeBlocks(const Config& config) {
     }
     if (path_.empty()) path_ = config.keys.path(key);
   }
-  if (path_.empty()) path_ = config.keys.path("rope_parameters");
+  if (path_.empty()) {
+    path_ = config.keys.path("rope_parameters");
+    const bool is_absent = config.keys.find("rope_parameters") == nullptr;
+    if (is_absent && !config.family.block.empty())
+      block_ = parse_json(config.family.block, "", kMaxDepth);
+  }
   nested_ = has_objects(block_);
   for (const auto& [key, value] : block_.items()) {
     if (value.is_object() && is_rope_key(key)) {
@@ -183,7 +188,11 @@ RopeBlocks::RopeBlocks(const Config& config) {
 std::optional<Keys> RopeBlocks::of(const Config& config, std::string_view layer_type) const {
   static const Json kNothing = Json::object();
   if (!nested_) return Keys(block_, path_);
-  const std::string type(layer_type);
+  std::string type(layer_type);
+  const auto& [sliding, others] = config.family.labels;
+  if (!sliding.empty() && !block_.contains(type)) {
+    type = layer_type == "sliding_attention" ? sliding : others;
+  }
   const std::string path = joined(path_, type);
   const auto found = block_.find(type);
   // Families with a base for each type of layer fill in what is missing.

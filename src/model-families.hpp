@@ -9,22 +9,29 @@
 #include <ropewalk/spec.hpp>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace ropewalk {
 
 // Which layers are of which type where the config has no layer_types.
 struct LayerPattern {
   enum class Kind : std::uint8_t {
-    kNone,            // all full_attention
-    kLastIsFull,      // layer i is full_attention if (i + 1) mod period = 0, else of the other type
+    kNone,        // all full_attention
+    kLastIsFull,  // layer i is of the type `full` if (i + 1) mod period = 0, else of the other type
     kFirstIsFull,     // ... if i mod period = 0
-    kMimo,            // ... if i = 0 or (i + 1) mod period = 0
+    kSecondIsFull,    // ... if i mod period = 1
+    kFromLast,        // ... if (layers - 1 - i) mod period = 0
     kRotatesIsOther,  // ... if it does not rotate
+    kCycle,           // the types named in `full`, over and over
   };
   Kind kind = Kind::kNone;
   std::int64_t period = 0;  // unless the config says it under key
   std::string_view key = {};
   std::string_view other = "sliding_attention";
+  std::string_view full = "full_attention";
+  std::int64_t first = 0;  // so many at the beginning are of first_type, whatever the pattern
+  std::string_view first_type = full;
+  bool last_is_full = false;
 };
 
 // Which layers do not rotate, beside those without attention.
@@ -61,6 +68,14 @@ struct Family {
   double local_base = 0;
   Axes::Order axes = Axes::Order::kBlocks;
   std::array<std::int64_t, 3> sections = {};  // as the config would say them
+  std::int64_t equal_axes = 0;                // instead: so many axes, with as many pairs each
+  std::string_view block = {};                // JSON: the rope keys of a config that has none
+  std::pair<std::string_view, std::string_view> labels =
+      {};                                  // of the blocks of sliding and other layers
+  std::int64_t global_head_dim = 0;        // of layers that do not slide
+  bool at_end = false;                     // the window is the end of the head
+  std::optional<double> yarn_factor = {};  // the attention factor of yarn, where none is given
+  bool mlp_apart = false;                  // layer_types may name "mlp" between the layers
   bool clockwise = false;
   std::string_view only_if_key = {};    // rotates only if this key
   std::string_view only_if_value = {};  // has this value, "true" being a boolean

@@ -99,9 +99,13 @@ class BaseReader {
       const Keys dbrx(*inner, keys.path("attn_config"));
       if (const auto base = dbrx.get<double>("rope_theta")) return base;
     }
+    // DeepSeek-V4 has another base under the usual name.
+    const bool is_local = config_.family.local_key == "rope_theta";
     std::optional<double> base;
-    if (const auto found = agreed(keys, {config_.family.base_key, "rope_theta", "rotary_emb_base",
-                                         "rope_freq_constant"})) {
+    if (const auto found =
+            agreed(keys, {config_.family.base_key,
+                          is_local ? config_.family.base_key : std::string_view("rope_theta"),
+                          "rotary_emb_base", "rope_freq_constant"})) {
       base = found->number;
     }
     if (const auto ratio = keys.get<double>("rope_ratio")) {
@@ -149,30 +153,33 @@ std::optional<std::int64_t> width(const Keys& keys, std::initializer_list<std::s
   return std::nullopt;
 }
 
-// {"05": {"head_dim": 512}}: transformers 5 writes down what differs from layer to layer.
-std::optional<std::int64_t> head_dim_of_layer(const Config& config, const Layer& layer) {
+// A width of one layer. {"05": {"head_dim": 512}}: transformers 5 writes down what differs from layer to
+// layer; others have swa_head_dim beside head_dim.
+std::optional<std::int64_t> width_of_layer(const Config& config, const Layer& layer,
+                                           const std::string& name) {
   constexpr std::string_view kKey = "per_layer_config";
-  const Json* const layers = config.keys.find(kKey);
-  if (layers == nullptr || !layers->is_object()) return std::nullopt;
-  for (const auto& [key, value] : layers->items()) {
-    const std::size_t digits = std::min(key.find_first_not_of('0'), key.size());
-    const std::string number = key.substr(std::min(digits, key.size() - (key.empty() ? 0 : 1)));
-    if (number != message(layer.index) || !value.is_object()) continue;
-    return width(Keys(value, joined(config.keys.path(kKey), key)), {"head_dim"});
+  if (const Json* const layers = config.keys.find(kKey); layers && layers->is_object()) {
+    for (const auto& [key, value] : layers->items()) {
+      const std::size_t digits = std::min(key.find_first_not_of('0'), key.size());
+      const std::string number = key.substr(std::min(digits, key.size() - (key.empty() ? 0 : 1)));
+      if (number != message(layer.index) || !value.is_object()) continue;
+      if (const auto own = width(Keys(value, joined(config.keys.path(kKey), key)), {name}))
+        return own;
+    }
   }
-  return std::nullopt;
+  return layer.type == kSliding ? width(config.keys, {"swa_" + name}) : std::nullopt;
 }
 
-std::int64_t head_dim_of(const Config& config, const Layer& layer) {
+std::int64_t head_dim_of(const Config& config, const RopeBlocks& blocks, const Layer& layer) {
   const Keys& keys = config.keys;
   const Family& family = config.family;
-  if (const auto value = head_dim_of_layer(config, layer)) return *value;
-  if (layer.type == kSliding) {
-    if (const auto value = width(keys, {"swa_head_dim"})) return *value;
-  } else if (const auto value = width(keys, {"global_head_dim"})) {
-    return *value;
+  if (const auto value = width_of_layer(config, layer, "head_dim")) return *value;
+  if (layer.type != kSliding) {
+    if (const auto value = width(keys, {"global_head_dim"})) return *value;
+    const bool may_differ = blocks.nested() && keys.find("per_layer_config") == nullptr;
+    if (family.global_head_dim != 0 && may_differ) return family.global_head_dim;
   }
-  if (const auto value = width(keys, {"head_dim", "kv_channels", "attention_head_dim"})) {
+  if (const auto value = width(keys, {"head_dim", "attention_head_dim", "kv_channels"})) {
     return *value;
   }
   if (family.head_dim != 0 && !keys.is_null("head_dim")) return family.head_dim;
@@ -225,7 +232,8 @@ Partial partial_of(const Config& config, const Keys& block, const Layer& layer) 
 // int(head_dim x factor), as transformers has it.
 std::int64_t rotary_dim_of(const Config& config, std::int64_t head_dim, const Partial& partial) {
   const auto share = static_cast<std::int64_t>(static_cast<double>(head_dim) * partial.value);
-  for (const std::string_view key : {"rotary_dim", "rotary_emb_dim", "rotary_ndims"}) {
+  for (const std::string_view key :
+       {"rotary_dim", "rotary_emb_dim", "rotary_ndims", "qk_rope_head_dim"}) {
     const auto given = width(config.keys, {key});
     if (!given) continue;
     if (partial.given && share != *given) {
@@ -244,11 +252,15 @@ std::int64_t rotary_dim_of(const Config& config, std::int64_t head_dim, const Pa
 }
 
 // Multi-head latent attention: a head of q is [nope | pe], of which pe rotates.
-std::optional<Window> latent_window(const Config& config) {
+std::optional<Window> latent_window(const Config& config, const Layer& layer) {
   const Keys& keys = config.keys;
   if (keys.find("qk_nope_head_dim") == nullptr && keys.find("kv_lora_rank") == nullptr) return {};
-  const auto rotary = width(keys, {"qk_rope_head_dim"});
+  auto rotary = width_of_layer(config, layer, "qk_rope_head_dim");
+  if (!rotary) rotary = width(keys, {"qk_rope_head_dim"});
   if (!rotary) return std::nullopt;
+  if (const auto own = width_of_layer(config, layer, "qk_nope_head_dim")) {
+    return Window{*own + *rotary, *rotary, *own};
+  }
   const std::int64_t nope = keys.get<std::int64_t>("qk_nope_head_dim").value_or(0);
   if (nope < 0 || nope > kMaxWidth) {
     refuse_json(keys.path("qk_nope_head_dim"), ": ", nope, " is not an integer from 0 to ",
@@ -259,10 +271,24 @@ std::optional<Window> latent_window(const Config& config) {
 
 // ---- Axes. ----
 
+// transformers cycles through the axes as far as there are pairs, and the rest is the first axis's.
+void fit_cycle(std::vector<std::int64_t>& sections, std::int64_t pairs) {
+  const auto axes = static_cast<std::int64_t>(sections.size());
+  sections[0] = pairs;
+  for (std::int64_t axis = 1; axis < axes; ++axis) {
+    std::int64_t& section = sections[static_cast<std::size_t>(axis)];
+    section = std::min(section, (pairs - axis + axes - 1) / axes);
+    sections[0] -= section;
+  }
+}
+
 void add_axes(const Config& config, const Keys& block, SpecFields& fields) {
   const Family& family = config.family;
   auto sections = block.first_of<std::vector<std::int64_t>>({"mrope_section", "xdrope_section"});
   const std::int64_t pairs = *fields.rotary_dim / 2;
+  if (!sections && family.equal_axes != 0) {
+    sections.emplace(static_cast<std::size_t>(family.equal_axes), pairs / family.equal_axes);
+  }
   if (!sections) {
     const Json* const type = block.find("type");
     if (family.sections[0] == 0) {
@@ -272,7 +298,9 @@ void add_axes(const Config& config, const Keys& block, SpecFields& fields) {
       return;
     }
     sections.emplace(family.sections.begin(), family.sections.end());
-    if ((*sections)[0] + (*sections)[1] + (*sections)[2] != pairs) {
+    if (family.axes == Axes::Order::kCycle) {
+      fit_cycle(*sections, pairs);
+    } else if ((*sections)[0] + (*sections)[1] + (*sections)[2] != pairs) {
       config.warn(block.path("mrope_section"), ": missing, and the family's ", bracketed(*sections),
                   " does not fit ", pairs, " pairs; took one axis");
       return;
@@ -376,12 +404,12 @@ LayerDescription describe(const Config& config, const RopeBlocks& blocks, const 
   const double base = BaseReader(config, *given, layer, blocks.nested()).read();
   if (base == 0) return result;
 
-  const std::optional<Window> latent = latent_window(config);
+  const std::optional<Window> latent = latent_window(config, layer);
   Window window = latent.value_or(Window{});
   Partial partial;
   if (!latent) {
     partial = partial_of(config, *given, layer);
-    window.head_dim = head_dim_of(config, layer);
+    window.head_dim = head_dim_of(config, blocks, layer);
   }
   BlockRule rule = rule_of(config, block, window.head_dim, partial.value);
   if (config.keys.is_true("use_dynamic_ntk")) {  // Qwen-1
@@ -391,6 +419,11 @@ LayerDescription describe(const Config& config, const RopeBlocks& blocks, const 
   if (!latent) {
     window.rotary_dim =
         rule.spans_head ? window.head_dim : rotary_dim_of(config, window.head_dim, partial);
+  }
+  if (config.family.at_end) window.offset = window.head_dim - window.rotary_dim;
+  if (rule.scaling.type == Scaling::Type::kYarn && !blocks.nested() &&
+      !rule.scaling.attention_factor) {
+    rule.scaling.attention_factor = config.family.yarn_factor;
   }
   SpecFields fields{.head_dim = window.head_dim,
                     .rotary_dim = window.rotary_dim,

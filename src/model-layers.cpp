@@ -87,10 +87,20 @@ std::vector<std::string> types_from_numbers(const Config& config, std::int64_t c
       types.push_back(name_of(std::find(list->begin(), list->end(), i) != list->end(), other));
     }
   };
-  flags("attn_type_list", 1, kLinear);         // MiniMax-Text-01
-  flags("hybrid_layer_pattern", 0, kSliding);  // MiMo-V2
-  indices("full_attn_idxs", "conv");           // LFM2
-  indices("attn_layer_indices", "mamba");      // Bamba
+  flags("attn_type_list", 1, kLinear);                                         // MiniMax-Text-01
+  flags("hybrid_layer_pattern", 0, kSliding);                                  // MiMo-V2
+  const auto ratios = keys.get<std::vector<std::int64_t>>("compress_ratios");  // DeepSeek-V4
+  for (std::int64_t i = 0; ratios && i < count; ++i) {
+    if (static_cast<std::int64_t>(ratios->size()) < count) {
+      refuse_json(keys.path("compress_ratios"), ": ", ratios->size(), " layers, want ", count);
+    }
+    const std::int64_t ratio = (*ratios)[static_cast<std::size_t>(i)];
+    types.emplace_back(ratio <= 1    ? kSliding
+                       : ratio < 128 ? "compressed_sparse_attention"
+                                     : "heavily_compressed_attention");
+  }
+  indices("full_attn_idxs", "conv");       // LFM2
+  indices("attn_layer_indices", "mamba");  // Bamba
   return types;
 }
 
@@ -105,6 +115,16 @@ std::int64_t period_at(const Config& config, std::string_view key, std::int64_t 
   return period;
 }
 
+std::vector<std::string> words_of(std::string_view words) {
+  std::vector<std::string> result;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    result.emplace_back(words.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return result;
+}
+
 LayerPattern pattern_of(const Config& config) {
   LayerPattern pattern = config.family.layers;
   if (config.family.unrotated == Unrotated::kFullIfSlid && config.keys.is_null("sliding_window")) {
@@ -115,26 +135,45 @@ LayerPattern pattern_of(const Config& config) {
     pattern = {LayerPattern::Kind::kLastIsFull, 1, "sliding_window_pattern", kSliding};
   }
   pattern.period = period_at(config, pattern.key, pattern.period);
+  if (pattern.kind == LayerPattern::Kind::kCycle) {
+    pattern.period = static_cast<std::int64_t>(words_of(pattern.full).size());
+  }
   return pattern;
 }
 
-std::string type_by(const LayerPattern& pattern, std::int64_t i) {
+std::string type_by(const LayerPattern& pattern, std::int64_t i, std::int64_t layers) {
+  using Kind = LayerPattern::Kind;
+  const std::int64_t period = std::max<std::int64_t>(pattern.period, 1);
+  const auto either = [&](bool is_full) {
+    return std::string(is_full ? pattern.full : pattern.other);
+  };
+  if (i < pattern.first) return std::string(pattern.first_type);
+  if (pattern.last_is_full && i == layers - 1) return either(true);
   switch (pattern.kind) {
-    case LayerPattern::Kind::kNone:
-    case LayerPattern::Kind::kRotatesIsOther: break;
-    case LayerPattern::Kind::kLastIsFull:
-      return name_of((i + 1) % pattern.period == 0, pattern.other);
-    case LayerPattern::Kind::kFirstIsFull: return name_of(i % pattern.period == 0, pattern.other);
-    case LayerPattern::Kind::kMimo:
-      return name_of(i == 0 || (i + 1) % pattern.period == 0, pattern.other);
+    case Kind::kNone:
+    case Kind::kRotatesIsOther: break;
+    case Kind::kLastIsFull: return either((i + 1) % period == 0);
+    case Kind::kFirstIsFull: return either(i % period == 0);
+    case Kind::kSecondIsFull: return either(i % period == 1);
+    case Kind::kFromLast: return either((layers - 1 - i) % period == 0);
+    case Kind::kCycle: {
+      const std::vector<std::string> cycle = words_of(pattern.full);
+      return cycle[static_cast<std::size_t>(i) % cycle.size()];
+    }
   }
   return std::string(kFull);
+}
+
+// Attention and the mlp behind it are one layer.
+std::vector<std::string> without_mlp(std::vector<std::string> types) {
+  types.erase(std::remove(types.begin(), types.end(), "mlp"), types.end());
+  return types;
 }
 
 std::vector<std::string> types_of(const Config& config, std::optional<std::int64_t> count) {
   for (const std::string_view key : {"layer_types", "layers_block_type"}) {
     std::vector<std::string> types = names_at(config, key, count);
-    if (!types.empty()) return types;
+    if (!types.empty()) return config.family.mlp_apart ? without_mlp(types) : types;
   }
   if (count) {
     std::vector<std::string> types = types_from_numbers(config, *count);
@@ -142,14 +181,14 @@ std::vector<std::string> types_of(const Config& config, std::optional<std::int64
   }
   const std::vector<std::string> cycle = names_at(config, "block_types", {});  // RecurrentGemma
   const LayerPattern pattern = pattern_of(config);
-  std::int64_t layers = count.value_or(std::max<std::int64_t>(pattern.period, 1));
+  std::int64_t layers = count.value_or(pattern.first + std::max<std::int64_t>(pattern.period, 1));
   if (!count && !cycle.empty()) layers = static_cast<std::int64_t>(cycle.size());
   if (!count && config.family.unrotated == Unrotated::kListed) {
     layers = std::max(layers, period_at(config, "no_rope_layer_interval", 4));
   }
   std::vector<std::string> types;
   for (std::int64_t i = 0; i < layers; ++i) {
-    types.push_back(cycle.empty() ? type_by(pattern, i)
+    types.push_back(cycle.empty() ? type_by(pattern, i, layers)
                                   : cycle[static_cast<std::size_t>(i) % cycle.size()]);
   }
   return types;
@@ -187,11 +226,21 @@ void apply_no_rope_layers(const Config& config, std::vector<Layer>& layers) {
   }
 }
 
+// Layers that look at an image have no keys of their own.
+void apply_cross_attention(const Config& config, std::vector<Layer>& layers) {
+  const auto list = config.keys.get<std::vector<std::int64_t>>("cross_attention_layers");
+  for (const std::int64_t i : list.value_or(std::vector<std::int64_t>{})) {
+    if (i < 0 || i >= static_cast<std::int64_t>(layers.size())) continue;
+    layers[static_cast<std::size_t>(i)].type = "cross_attention";
+    layers[static_cast<std::size_t>(i)].rotates = false;
+  }
+}
+
 void apply_family(const Config& config, std::vector<Layer>& layers) {
   const Unrotated rule = config.family.unrotated;
   const bool slid = !config.keys.is_null("sliding_window");
   const bool only_sliding = rule == Unrotated::kFull || (rule == Unrotated::kFullIfSlid && slid);
-  if (!only_sliding) return;
+  if (!only_sliding || config.keys.find("layer_rope_theta") != nullptr) return;
   for (Layer& layer : layers) layer.rotates = layer.rotates && layer.type == kSliding;
 }
 
@@ -219,6 +268,7 @@ Layers layers_of(const Config& config) {
   if (!rotates) return layers;
   apply_no_rope_layers(config, layers.list);
   apply_family(config, layers.list);
+  apply_cross_attention(config, layers.list);
   const bool has_types = config.keys.find("layer_types") != nullptr;
   if (config.family.layers.kind == LayerPattern::Kind::kRotatesIsOther && !has_types &&
       !config.keys.is_null("attention_chunk_size")) {

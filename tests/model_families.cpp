@@ -67,9 +67,19 @@ std::string layers_text(const Family& family) {
   using Kind = LayerPattern::Kind;
   std::string text;
   const LayerPattern& layers = family.layers;
-  if (layers.kind == Kind::kLastIsFull) text = message("every ", layers.period, "th is full");
-  if (layers.kind == Kind::kFirstIsFull) text = message("0, ", layers.period, " ... are full");
-  if (layers.kind == Kind::kMimo) text = message("0 and every ", layers.period, "th are full");
+  switch (layers.kind) {
+    case Kind::kNone:
+    case Kind::kRotatesIsOther: break;
+    case Kind::kLastIsFull: text = message("every ", layers.period, "th is full"); break;
+    case Kind::kFirstIsFull: text = message("0, ", layers.period, " ... are full"); break;
+    case Kind::kSecondIsFull: text = message("1, ", 1 + layers.period, " ... are full"); break;
+    case Kind::kFromLast:
+      text = message("every ", layers.period, "th before the last is full");
+      break;
+    case Kind::kCycle: text = message("in turn ", layers.full); break;
+  }
+  if (layers.first != 0) text += message(", the first ", layers.first, " ", layers.first_type);
+  if (layers.last_is_full) text += ", and the last";
   if (family.sliding == Sliding::kOwnBaseUnscaled || family.sliding == Sliding::kUnscaled) {
     text += ", sliding ones unscaled";
   }
@@ -77,6 +87,7 @@ std::string layers_text(const Family& family) {
   if (family.unrotated == Unrotated::kFullIfSlid) text += ", which do not rotate if others slide";
   if (family.unrotated == Unrotated::kListed)
     text = "every 4th, or by no_rope_layers, does not rotate";
+  if (!family.block.empty()) text += message(text.empty() ? "" : "; ", "a block of the class");
   if (!family.only_if_key.empty()) {
     text = message("rotate if ", family.only_if_key, " is ", family.only_if_value);
   }
