@@ -110,6 +110,24 @@ bool has_objects(const Json& block) {
                      [](const Json& value) { return value.is_object(); });
 }
 
+// InternLM's first version has {"base": 10000, "type": "dynamic", "scaling_factor": 1.0}, with another
+// word for what is not scaled. Under this key GPT-J has true.
+Json internlm_block(const Keys& config) {
+  const Json* const given = config.find("rotary");
+  Json block = Json::object();
+  if (given == nullptr || !given->is_object()) return block;
+  const Keys rotary(*given, config.path("rotary"));
+  for (const auto& [key, value] : given->items()) {
+    if (key == "base" || key == "scaling_factor" || value.is_null()) continue;
+    block[key] = key == "type" && value == "origin" ? Json("default") : value;
+  }
+  if (const auto base = rotary.get<double>("base")) block["rope_theta"] = *base;
+  if (rotary.find("type") != nullptr && block["type"] == "dynamic") {
+    block["factor"] = rotary.get<double>("scaling_factor").value_or(1.0);
+  }
+  return block;
+}
+
 Model read_config(std::string_view text) {
   const Json config = parse_json(quote_non_numbers(text), "a config.json", kMaxDepth);
   if (!config.is_object()) refuse_type("config", config, "an object");
@@ -167,6 +185,10 @@ RopeBlocks::RopeBlocks(const Config& config) {
       block_[name] = value;
     }
     if (path_.empty()) path_ = config.keys.path(key);
+  }
+  if (path_.empty()) {
+    block_ = internlm_block(config.keys);
+    if (!block_.empty()) path_ = config.keys.path("rotary");
   }
   if (path_.empty()) {
     path_ = config.keys.path("rope_parameters");

@@ -41,9 +41,10 @@ constexpr Family kFamilies[] = {
     {.model_types = "qwen3 seed_oss",
      .head_dim = 128,
      .evidence = "modeling_qwen3.py, modeling_seed_oss.py: head_dim 128 of the class"},
-    {.model_types = "falcon",
+    {.model_types = "falcon RefinedWeb RefinedWebModel",
      .base = 10000,
-     .evidence = "modeling_falcon.py: rotate_half; alibi: true has none"},
+     .evidence = "modeling_falcon.py, modelling_RW.py of Falcon-7B and 40B: rotate_half; alibi: "
+                 "true has none"},
     {.model_types =
          "bitnet flex_olmo higgs_audio_v2 mllama_text_model evolla csm csm_depth_decoder_model",
      .base = 500000,
@@ -131,6 +132,21 @@ constexpr Family kFamilies[] = {
     {.model_types = "qwen",
      .base = 10000,
      .evidence = "modeling_qwen.py of Qwen-7B: get_ntk_alpha, use_logn_attn"},
+    {.model_types = "internlm",
+     .base = 10000,
+     .evidence = "modeling_internlm.py of InternLM-7B and 20B: rotate_half, rotary has base, type "
+                 "and scaling_factor"},
+    {.model_types = "orion",
+     .base = 10000,
+     .evidence = "modeling_orion.py of Orion-14B: rotate_half; vllm, "
+                 "vllm/model_executor/models/orion.py"},
+    {.model_types = "deepseek",
+     .base = 10000,
+     .evidence = "modeling_deepseek.py of DeepSeek-MoE-16B: rotate_half; llama.cpp permutes it as "
+                 "Llama's"},
+    {.model_types = "bailing_moe",
+     .evidence = "modeling_bailing_moe.py, modeling_bailing_moe_v2.py of Ling: rotate_half; "
+                 "llama.cpp permutes the first as Llama's"},
     {.model_types = "baichuan",
      .base = 10000,
      .only_if_key = "hidden_size",
@@ -146,15 +162,23 @@ constexpr Family kFamilies[] = {
     {.model_types = "stablelm stablelm_epoch",
      .partial = 0.25,
      .evidence = "configuration_stablelm.py"},
+    {.model_types = "phi-msft mixformer-sequential",
+     .base = 10000,
+     .rotary_dim = 32,
+     .evidence = "modeling_mixformer_sequential.py, modeling_phi.py of Phi-1, 1.5 and 2: "
+                 "RotaryEmbedding(rotary_dim), chunk(2)"},
     {.model_types = "phi nemotron persimmon recurrent_gemma bamba",
      .partial = 0.5,
      .evidence = "configuration_*.py: partial_rotary_factor 0.5"},
     {.model_types = "fuyu", .base = 25000, .partial = 0.5, .evidence = "configuration_fuyu.py"},
     {.model_types = "phi3 phi4_multimodal phi4mm phi3_v", .evidence = "modeling_phi3.py"},
-    {.model_types = "glm4_moe glm4v_moe_text",
+    {.model_types = "glm4_moe",
+     .partial = 0.5,
+     .evidence = "modeling_glm4_moe.py: halves, unlike GLM-4"},
+    {.model_types = "glm4v_moe_text",
      .partial = 0.5,
      .sections = {8, 12, 12},
-     .evidence = "modeling_glm4_moe.py, glm4v_moe: halves, unlike GLM-4"},
+     .evidence = "modeling_glm4v_moe.py: halves, unlike GLM-4V"},
     {.model_types = "minimax_m2 minimax_m3_vl_text",
      .base = 5e6,
      .head_dim = 128,
@@ -339,6 +363,14 @@ constexpr Family kFamilies[] = {
      .base = 10000,
      .rotary_dim = 64,
      .evidence = "modeling_gptj.py: rotate_every_two"},
+    {.model_types = "gpt_neo",
+     .pairing = kAdjacent,
+     .base = 10000,
+     .rotary_dim = 64,
+     .only_if_key = "rotary",
+     .only_if_value = "true",
+     .evidence = "modeling_gpt_neo.py: no rotary class; GPT-J was published under this name before "
+                 "it had its own, with rotary: true"},
     {.model_types = "cohere",
      .pairing = kAdjacent,
      .base = 500000,
@@ -414,10 +446,13 @@ constexpr Family kFamilies[] = {
     {.model_types = "deepseek_v2 deepseek_vl_v2",
      .pairing = kAdjacent,
      .evidence = "modeling_deepseek_v2.py: view_as_complex"},
-    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite glm_moe_dsa youtu axk1 axk2",
+    {.model_types =
+         "deepseek_v3 deepseek_v32 kimi_k2 kimi_k25 glm4_moe_lite glm_moe_dsa youtu axk1 axk2",
      .pairing = kAdjacent,
      .output_pairing = kHalves,
-     .evidence = "modeling_deepseek_v3.py: apply_rotary_pos_emb_interleave; rope_interleave"},
+     .evidence =
+         "modeling_deepseek_v3.py: apply_rotary_pos_emb_interleave; rope_interleave; Kimi K2 and "
+         "K2.5 take it over"},
     {.model_types = "longcat_flash",
      .pairing = kAdjacent,
      .output_pairing = kHalves,
@@ -528,7 +563,7 @@ constexpr Family kFamilies[] = {
      .evidence = "modeling_hunyuan_vl.py: blocks of four axes"},
     // ---- No rotation. ----
     {.model_types =
-         "bloom gpt2 gpt_neo gpt_bigcode mpt opt bert roberta albert electra distilbert t5 mt5 "
+         "bloom gpt2 gpt_bigcode mpt opt bert roberta albert electra distilbert t5 mt5 "
          "umt5 bart mbart whisper xlm-roberta deberta deberta-v2 mpnet jamba mamba mamba2 "
          "falcon_mamba nemotron_h kimi_linear rwkv glm5_next_text inkling_text inkling2_text "
          "inkling2_loop_text",
