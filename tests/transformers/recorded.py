@@ -6,22 +6,26 @@ once. What is no attention is left out of it.
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import inspect
 import itertools
 import pathlib
 import re
 import sys
+from unittest import mock
 
 import torch
 from torch import nn
-from transformers import CONFIG_MAPPING, PreTrainedModel
+from transformers import CONFIG_MAPPING, PreTrainedModel, initialization
 
 TOKENS = 7  # no model has so many heads
 
 ROTATES = re.compile(r"apply_.*rotary.*|apply_rope.*|apply_multimodal_rotary.*")
+# What takes long before a layer comes to its attention, or has none.
 IS_NO_ATTENTION = {
     "mlp", "feed_forward", "feedforward", "block_sparse_moe", "ffn", "ff", "moe", "shared_mlp", "experts",
+    "laurel", "linear_attn", "mamba", "conv",
 }
 
 
@@ -56,14 +60,16 @@ class Rotation:
     @property
     def tensors(self):
         """Queries, and keys if they are rotated together."""
-        return [a for a in (*self.arguments, *self.keywords.values()) if torch.is_tensor(a) and a.dim() == 4]
+        values = (*self.arguments, *self.keywords.values())
+        return [a for a in values if torch.is_tensor(a) and a.dim() == 4]
 
 
 def modules_of(config_class):
     """The modeling files beside a config class."""
     package = config_class.__module__.rsplit(".", 1)[0]
     folder = pathlib.Path(sys.modules[config_class.__module__].__file__).parent
-    return [importlib.import_module(f"{package}.{file.stem}") for file in sorted(folder.glob("modeling_*.py"))]
+    files = sorted(folder.glob("modeling_*.py"))
+    return [importlib.import_module(f"{package}.{file.stem}") for file in files]
 
 
 def model_class_of(model_type):
@@ -76,7 +82,8 @@ def model_class_of(model_type):
                 continue
             if kind.config_class is config_class and not name.endswith("PreTrainedModel"):
                 found.append(kind)
-    return min(found, key=lambda kind: ("For" in kind.__name__, not kind.__name__.endswith("Model"), len(kind.__name__)))
+    names = {kind.__name__: kind for kind in found}
+    return names[min(names, key=lambda name: ("For" in name, not name.endswith("Model"), len(name)))]
 
 
 class Nothing(nn.Module):
@@ -92,6 +99,10 @@ class Nothing(nn.Module):
         return x if self.outputs == 1 else (x,) + (None,) * (self.outputs - 1)
 
 
+class Attended(Exception):
+    """Raised where attention begins: what a layer does after that is of no interest."""
+
+
 class Recording:
     """Fills `rotations`: a list of Rotation for each layer."""
 
@@ -100,6 +111,7 @@ class Recording:
         self.layers = max(lists, key=len)
         self.rotations = [[] for _ in self.layers]
         self.layer = None
+        self.ends_here = False
         self.tables = {}
         self.kept = []  # so that no id is used twice
         for i, layer in enumerate(self.layers):
@@ -107,6 +119,23 @@ class Recording:
         for module in model.modules():
             if "Rotary" in type(module).__name__:
                 module.register_forward_hook(self.keep_table, with_kwargs=True)
+
+    def attended(self, module, query, key, value, *_, **__):
+        """In place of attention: where no layer is to end, something of the shape of its output."""
+        if self.ends_here:
+            raise Attended
+        return torch.zeros(query.shape[0], query.shape[2], query.shape[1], value.shape[-1]), None
+
+    def until_attention(self, forward, outputs, hidden, *arguments, **keywords):
+        """In place of a layer's forward. Of no outputs: it runs to its own end."""
+        assert hidden.dim() > 2, "the layer before returned too much or too little"
+        self.ends_here = outputs > 0
+        try:
+            return forward(hidden, *arguments, **keywords)
+        except Attended:
+            return hidden if outputs == 1 else (hidden,) + (None,) * (outputs - 1)
+        finally:
+            self.ends_here = False
 
     def keep_table(self, module, arguments, keywords, output):
         for index, tensor in enumerate(output if isinstance(output, tuple) else (output,)):
@@ -116,18 +145,14 @@ class Recording:
     def spied(self, function):
         def spy(*arguments, **keywords):
             known = lambda value: self.tables.get(id(value), value)
-            rotation = Rotation(function, tuple(map(known, arguments)), {k: known(v) for k, v in keywords.items()})
+            named = {k: known(v) for k, v in keywords.items()}
+            rotation = Rotation(function, tuple(map(known, arguments)), named)
             if self.layer is not None:
                 self.rotations[self.layer].append(rotation)
             queries, *keys = rotation.tensors[:2]
             return (queries, *keys) if keys else queries
 
         return spy
-
-
-def attended(module, query, key, value, *_, **__):
-    """In place of attention: something of the shape of its output."""
-    return torch.zeros(query.shape[0], query.shape[2], query.shape[1], value.shape[-1]), None
 
 
 @contextlib.contextmanager
@@ -163,29 +188,33 @@ def record(config, model_class=None):
     """The rotations of each layer, a list of lists."""
     config._attn_implementation = "eager"
     failure = None
-    # What a layer's parts return, and what they take for a mask, differs from model to model.
-    for masked, outputs in itertools.product((True, False), (1, 2)):
+    model_class = model_class or model_class_of(config.model_type)
+    # What a layer and its parts return, and what they take for a mask, differs from model to model.
+    for how in itertools.product((True, False), (1, 2, 0), (1, 2)):
         try:
-            return record_with(config, model_class or model_class_of(config.model_type), masked, outputs)
+            return record_with(config, model_class, *how)
         except Exception as error:  # pylint: disable=broad-except
             failure = failure or error
     raise failure
 
 
-def record_with(config, model_class, masked, outputs):
+def record_with(config, model_class, masked, returns, outputs):
     modules = modules_of(type(config))
-    with torch.device("meta"), torch.no_grad():
+    unfilled = initialization.no_init_weights(), mock.patch.object(PreTrainedModel, "post_init")
+    with torch.device("meta"), torch.no_grad(), unfilled[0], unfilled[1]:
         mask = torch.zeros(1, 1, TOKENS, TOKENS) if masked else None
         model = model_class(config).eval()
         recording = Recording(model)
         for layer in recording.layers:
+            layer.forward = functools.partial(recording.until_attention, layer.forward, returns)
             for name, part in list(layer.named_children()):
                 if name in IS_NO_ATTENTION:
                     setattr(layer, name, Nothing(part, outputs))
                 elif name.endswith("norm") and not isinstance(part, nn.ModuleList):
                     setattr(layer, name, Nothing(part, 1))
-        masks = replaced(modules, lambda n: n.startswith("create_") and "mask" in n, lambda _: lambda *_, **__: mask)
-        attention = replaced(modules, lambda n: n == "eager_attention_forward", lambda _: attended)
+        is_mask = re.compile(r"create_.*mask.*").fullmatch
+        masks = replaced(modules, is_mask, lambda _: lambda *_, **__: mask)
+        attention = replaced(modules, "eager_attention_forward".__eq__, lambda _: recording.attended)
         with masks, attention, replaced(modules, ROTATES.fullmatch, recording.spied):
             model(**inputs_of(model))
     return recording.rotations
