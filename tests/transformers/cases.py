@@ -7,13 +7,17 @@ from transformers import CONFIG_MAPPING
 
 # Keys that a published config may leave out, where the class has a default for them.
 LEFT_OUT = {
-    "rope_parameters", "rope_theta", "partial_rotary_factor", "layer_types", "per_layer_config", "no_rope_layers",
-    "layer_rope_theta",
+    "rope_parameters", "rope_theta", "partial_rotary_factor", "layer_types", "per_layer_config",
+    "no_rope_layers", "layer_rope_theta",
 }
+# Those of a block that do not belong to its scaling.
+KEPT = ("rope_theta", "partial_rotary_factor")
 # One of a kind is enough.
 IN_OLD_FORM = {"base", "yarn", "longrope, long", "partial 0.25"}
 YARN = {"factor": 4.0, "original_max_position_embeddings": 1024, "beta_fast": 24.0, "beta_slow": 2.0}
-LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 2048}
+LLAMA3 = {
+    "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 2048,
+}
 
 
 def blocks_of(config):
@@ -27,7 +31,7 @@ def scaled(config, rope_type, keys):
     """The config with another scaling in every block."""
     result = copy.deepcopy(config)
     for block in blocks_of(result):
-        kept = {k: v for k, v in block.items() if k in ("rope_theta", "partial_rotary_factor") or k.startswith("mrope")}
+        kept = {k: v for k, v in block.items() if k in KEPT or k.startswith("mrope")}
         block.clear()
         block.update(kept, rope_type=rope_type, **keys)
     return result
@@ -73,8 +77,12 @@ def written(family, config, **how):
 
 def variations_of(family, default, pairs):
     yield "base", rebased(default), None
-    lists = {"short_factor": [1 + i / 64 for i in range(pairs)], "long_factor": [2 + i / 8 for i in range(pairs)]}
-    lists |= {"original_max_position_embeddings": 512, "factor": 4.0}
+    lists = {
+        "short_factor": [1 + i / 64 for i in range(pairs)],
+        "long_factor": [2 + i / 8 for i in range(pairs)],
+        "original_max_position_embeddings": 512,
+        "factor": 4.0,
+    }
     scalings = [
         ("linear", "linear", {"factor": 3.0}, None),
         ("yarn", "yarn", YARN, None),
@@ -84,7 +92,10 @@ def variations_of(family, default, pairs):
     ]
     # Where blocks differ in their pairs, one list does not fit them all.
     if not is_nested(default):
-        scalings += [("longrope, short", "longrope", lists, None), ("longrope, long", "longrope", lists, 513)]
+        scalings += [
+            ("longrope, short", "longrope", lists, None),
+            ("longrope, long", "longrope", lists, 513),
+        ]
     for name, rule, keys, length in scalings:
         if not family.lacks & {"scaling", rule}:
             yield name, scaled(default, rule, keys), length
@@ -94,13 +105,16 @@ def variations_of(family, default, pairs):
 
 
 def cases_of(family, pairs):
-    """(name, config.json as a dictionary, length or None). `pairs` are those that rotate in the first block."""
+    """(name, config.json as a dictionary, length or None). `pairs` rotate in the first block."""
     config = CONFIG_MAPPING[family.model_type](**family.config)
     default = written(family, config, use_diff=False)
     yield "default", default, None
     yield "default, few keys", written(family, config, use_diff=True), None
     if not family.config:
-        yield "default, left out", {k: v for k, v in default.items() if k not in LEFT_OUT}, None
+        left = {k: v for k, v in default.items() if k not in LEFT_OUT}
+        yield "default, left out", left, None
+        if not is_nested(default):
+            yield "base, no block", left | {family.old.get("rope_theta", "rope_theta"): 54321.0}, None
     for name, made, length in variations_of(family, default, pairs):
         yield name, made, length
         if name in IN_OLD_FORM and not is_nested(made):

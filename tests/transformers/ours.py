@@ -28,7 +28,8 @@ def inspect(config, length=None):
 def rotate(spec, queries, positions):
     """Queries [1, tokens, heads, width] rotated by a Spec."""
     with tempfile.TemporaryDirectory() as folder:
-        given, told, taken, made = (pathlib.Path(folder, n) for n in ("spec.json", "p.npy", "in.npy", "out.npy"))
+        files = ("spec.json", "p.npy", "in.npy", "out.npy")
+        given, told, taken, made = (pathlib.Path(folder, name) for name in files)
         given.write_text(json.dumps(spec), encoding="utf-8")
         np.save(told, positions)
         np.save(taken, np.ascontiguousarray(queries))

@@ -8,7 +8,12 @@ import torch
 from recorded import TOKENS, Table
 
 # One a token, and a row for each axis; small enough for float32 angles.
-POSITIONS = np.array([[0, 1, 2, 9, 40, 77, 130], [3, 1, 8, 0, 21, 50, 90], [5, 7, 1, 30, 2, 11, 60], [2, 6, 4, 3, 12, 70, 33]])
+POSITIONS = np.array([
+    [0, 1, 2, 9, 40, 77, 130],
+    [3, 1, 8, 0, 21, 50, 90],
+    [5, 7, 1, 30, 2, 11, 60],
+    [2, 6, 4, 3, 12, 70, 33],
+])
 
 
 @dataclasses.dataclass
