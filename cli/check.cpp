@@ -9,6 +9,7 @@
 
 #include "message.hpp"
 #include "plan.hpp"
+#include "printed.hpp"
 #include "verbs.hpp"
 
 namespace ropewalk::cli {
@@ -57,10 +58,12 @@ nlohmann::ordered_json json_of(const std::vector<CheckRow>& rows, bool ok, std::
 }
 
 int run(const CheckVerb& options) {
-  const Rope rope = options.plan.rope();
+  std::vector<std::string> warnings;
+  const Rope rope = options.plan.rope(warnings);
   CheckOptions check_options = check_options_for(rope.spec());
   check_options.seed =
       options.seed.empty() ? std::random_device()() : parse_uint64("--seed", options.seed);
+  for (const std::string& warning : warnings) print_warning(warning);
   const std::vector<CheckRow> rows = check(rope, check_options);
   bool ok = true;
   for (const CheckRow& row : rows) ok = ok && row.ok;

@@ -1,13 +1,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <optional>
+#include <ropewalk/frequencies.hpp>
 #include <ropewalk/model.hpp>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "message.hpp"
 #include "plan.hpp"
 #include "presets.hpp"
+#include "printed.hpp"
 #include "verbs.hpp"
 
 namespace ropewalk::cli {
@@ -36,6 +40,9 @@ struct InspectVerb {
   bool json = false;
   bool list = false;
 };
+
+// The rope for so many positions, or for short texts. Throws what Rope does, with a name.
+using RopeOfLength = std::function<Rope(std::optional<std::int64_t>)>;
 
 // Positions that one turn takes; infinite for a pair that stands still.
 double wavelength(double frequency) { return 2 * std::numbers::pi / std::abs(frequency); }
@@ -76,13 +83,13 @@ std::string column(std::size_t width, std::string text) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-void print_pairs(const Rope& rope, bool all) {
+void print_pairs(std::ostream& out, const Rope& rope, bool all) {
   const std::vector<std::uint8_t>& axes = rope.spec().axis_of_pair();
   const auto print = [&](auto pair, std::string elements, auto axis, std::string frequency,
                          std::string positions) {
-    std::cout << column(6, message(pair)) << column(16, std::move(elements));
-    if (!axes.empty()) std::cout << column(6, message(axis));
-    std::cout << column(16, std::move(frequency)) << column(16, std::move(positions)) << '\n';
+    out << column(6, message(pair)) << column(16, std::move(elements));
+    if (!axes.empty()) out << column(6, message(axis));
+    out << column(16, std::move(frequency)) << column(16, std::move(positions)) << '\n';
   };
   print("pair", "elements", "axis", "frequency", "wavelength");
   const auto pairs = static_cast<std::int64_t>(rope.frequencies().size());
@@ -94,26 +101,34 @@ void print_pairs(const Rope& rope, bool all) {
   }
 }
 
-void print_extremes(const Rope& rope) {
+void print_extremes(std::ostream& out, const Rope& rope) {
   const auto slower = [](double a, double b) { return std::abs(a) < std::abs(b); };
   const auto [slow, fast] =
       std::minmax_element(rope.frequencies().begin(), rope.frequencies().end(), slower);
   for (const auto& [name, pair] : {std::pair("fastest", fast), std::pair("slowest", slow)}) {
-    std::cout << name << " pair " << pair - rope.frequencies().begin() << ", wavelength "
-              << wavelength_text(*pair) << '\n';
+    out << name << " pair " << pair - rope.frequencies().begin() << ", wavelength "
+        << wavelength_text(*pair) << '\n';
   }
 }
 
-void print_turns(const Rope& rope, std::optional<std::int64_t> length) {
+// Where the scaling depends on the length, each count is that of the rope for so many positions.
+void print_turns(std::ostream& out, const RopeOfLength& rope_of,
+                 std::optional<std::int64_t> length) {
   const std::vector<std::int64_t> lengths =
       length ? std::vector<std::int64_t>{*length}
              : std::vector<std::int64_t>{4096, 32768, 131072, 1048576};
+  const Rope shown = rope_of(std::nullopt);
   for (const std::int64_t within : lengths) {
+    const Rope rope = depends_on_length(shown.spec()) ? rope_of(within) : shown;
     const auto turns = std::count_if(
         rope.frequencies().begin(), rope.frequencies().end(),
         [&](double frequency) { return wavelength(frequency) <= static_cast<double>(within); });
-    std::cout << "within " << within << " positions, " << turns << " of "
-              << rope.frequencies().size() << " pairs complete a turn\n";
+    out << "within " << within << " positions, " << turns << " of " << rope.frequencies().size()
+        << " pairs complete a turn";
+    if (!std::ranges::equal(rope.frequencies(), shown.frequencies())) {
+      out << ", with the frequencies for --length " << within;
+    }
+    out << '\n';
   }
 }
 
@@ -140,7 +155,7 @@ std::string change_text(Change change, double low, double high) {
   return message("slower, by ", short_number(low), " to ", most, " times");
 }
 
-void print_scaling(const Rope& rope) {
+void print_scaling(std::ostream& out, const Rope& rope) {
   if (rope.spec().scaling().type == Scaling::Type::kDefault) return;
   SpecFields fields = rope.spec().fields();
   fields.scaling.reset();
@@ -149,7 +164,7 @@ void print_scaling(const Rope& rope) {
   const auto change = [&](std::size_t i) {
     return change_of(plain.frequencies()[i], rope.frequencies()[i]);
   };
-  std::cout << "what " << name(rope.spec().scaling().type) << " scaling does:\n";
+  out << "what " << name(rope.spec().scaling().type) << " scaling does:\n";
   for (std::size_t begin = 0; begin < pairs;) {
     const Change kind = change(begin).second;
     double low = change(begin).first, high = low;
@@ -158,25 +173,29 @@ void print_scaling(const Rope& rope) {
       low = std::min(low, change(end).first);
       high = std::max(high, change(end).first);
     }
-    std::cout << "  pairs " << begin << " to " << end - 1 << ": " << change_text(kind, low, high)
-              << '\n';
+    out << "  pairs " << begin << " to " << end - 1 << ": " << change_text(kind, low, high) << '\n';
     begin = end;
   }
 }
 
 // ---- A rope, a kind of layer, a model: for people. ----
 
-void print_rope(const Rope& rope, const InspectVerb& options,
+void print_rope(std::ostream& out, const RopeOfLength& rope_of, const InspectVerb& options,
                 std::optional<std::int64_t> trained_length) {
-  std::cout << summary(rope) << "\n\n";
-  print_pairs(rope, options.all);
-  std::cout << "\nFrequencies are in radians per position, wavelengths in positions.\n";
-  print_extremes(rope);
   const std::optional<std::int64_t> length = options.plan.length();
-  print_turns(rope, length ? length : trained_length);
-  print_scaling(rope);
+  // What is shown is for the length asked for; without one, turns are counted for others, too.
+  const RopeOfLength rope_of_asked = [&](std::optional<std::int64_t> of) {
+    return rope_of(length ? length : of);
+  };
+  const Rope rope = rope_of_asked(std::nullopt);
+  out << summary(rope) << "\n\n";
+  print_pairs(out, rope, options.all);
+  out << "\nFrequencies are in radians per position, wavelengths in positions.\n";
+  print_extremes(out, rope);
+  print_turns(out, rope_of_asked, length ? length : trained_length);
+  print_scaling(out, rope);
   if (depends_on_length(rope.spec()) && !length) {
-    std::cout << "The scaling depends on the length. This is for short texts; see --length.\n";
+    out << "The scaling depends on the length. This is for short texts; see --length.\n";
   }
 }
 
@@ -202,22 +221,26 @@ std::string query_scale_text(const QueryScale& scale) {
   return message("1 + ", scale.scale, " ln(1 + floor(", position, " / ", scale.length, "))");
 }
 
-void print_kind(const LayerKind& kind, const InspectVerb& options, const Model& model) {
-  std::cout << '\n' << kind.layer_type();
-  if (!kind.layer_indices().empty()) std::cout << ", layers " << ranges(kind.layer_indices());
-  std::cout << ": ";
+void print_kind(std::ostream& out, const LayerKind& kind, const InspectVerb& options,
+                const Model& model) {
+  out << '\n' << one_line(kind.layer_type());
+  if (!kind.layer_indices().empty()) out << ", layers " << ranges(kind.layer_indices());
+  out << ": ";
   if (kind.rotates()) {
-    print_rope(Rope(kind.spec(), options.plan.length()), options, model.trained_length());
+    const RopeOfLength rope_of = [&](std::optional<std::int64_t> length) {
+      return options.plan.rope(kind, length);
+    };
+    print_rope(out, rope_of, options, model.trained_length());
   } else {
-    std::cout << "no rotation\n";
+    out << "no rotation\n";
   }
   if (kind.softmax_scale_factor() != 1) {
-    std::cout << "beside the rotation, the scale of the softmax is multiplied by "
-              << short_number(kind.softmax_scale_factor()) << '\n';
+    out << "beside the rotation, the scale of the softmax is multiplied by "
+        << short_number(kind.softmax_scale_factor()) << '\n';
   }
   if (kind.query_scale()) {
-    std::cout << "beside the rotation, a query at position p is multiplied by "
-              << query_scale_text(*kind.query_scale()) << '\n';
+    out << "beside the rotation, a query at position p is multiplied by "
+        << query_scale_text(*kind.query_scale()) << '\n';
   }
 }
 
@@ -228,13 +251,15 @@ std::vector<const LayerKind*> kinds_shown(const Model& model, const PlanOptions&
   return kinds;
 }
 
-void print_model(const Model& model, const InspectVerb& options) {
+void print_model(std::ostream& out, const Model& model, const InspectVerb& options) {
   const std::vector<const LayerKind*> kinds = kinds_shown(model, options.plan);
-  std::cout << (model.model_type().empty() ? "a model without a name" : model.model_type());
-  if (model.trained_length()) std::cout << ", context " << *model.trained_length();
-  std::cout << '\n';
-  for (const std::string& warning : model.warnings()) std::cout << "warning: " << warning << '\n';
-  for (const LayerKind* kind : kinds) print_kind(*kind, options, model);
+  out << (model.model_type().empty() ? "a model without a name" : one_line(model.model_type()));
+  if (model.trained_length()) out << ", context " << *model.trained_length();
+  out << '\n';
+  for (const std::string& warning : model.warnings()) {
+    out << "warning: " << one_line(warning) << '\n';
+  }
+  for (const LayerKind* kind : kinds) print_kind(out, *kind, options, model);
 }
 
 // ---- For programs. ----
@@ -251,14 +276,14 @@ OrderedJson json_of(const Rope& rope) {
   return layer;
 }
 
-OrderedJson json_of(const LayerKind& kind, std::optional<std::int64_t> length) {
+OrderedJson json_of(const LayerKind& kind, const PlanOptions& plan) {
   OrderedJson layer = {{"layer_type", kind.layer_type()}, {"layer_indices", kind.layer_indices()}};
   layer["rotates"] = kind.rotates();
   layer["spec"] = nullptr;
   layer["frequencies"] = OrderedJson::array();
   layer["attention_factor"] = nullptr;
   if (kind.rotates()) {
-    const Rope rope(kind.spec(), length);
+    const Rope rope = plan.rope(kind, plan.length());
     layer["spec"] = OrderedJson::parse(spec_to_json(rope.spec()));
     layer["frequencies"] = rope.frequencies();
     layer["attention_factor"] = rope.attention_factor();
@@ -270,51 +295,61 @@ OrderedJson json_of(const LayerKind& kind, std::optional<std::int64_t> length) {
 OrderedJson json_of(const Model& model, const PlanOptions& plan) {
   OrderedJson layers = OrderedJson::array();
   for (const LayerKind* kind : kinds_shown(model, plan)) {
-    layers.push_back(json_of(*kind, plan.length()));
+    layers.push_back(json_of(*kind, plan));
   }
   return {{"model_type", model.model_type()},
           {"layers", std::move(layers)},
           {"warnings", model.warnings()}};
 }
 
-void print_json(const OrderedJson& json) {
-  std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+// In ASCII: a control character in a name is an escape.
+void print_json(std::ostream& out, const OrderedJson& json) {
+  out << json.dump(-1, ' ', true, OrderedJson::error_handler_t::replace) << '\n';
 }
 
 int run_list(const InspectVerb& options) {
-  const std::optional<std::string> other =
+  std::optional<std::string> other =
       options.file.empty() ? options.plan.first_given() : options.file;
+  if (!other && options.all) other = "--all";
   if (other) throw UsageError(message(*other, " beside --list: leave it out"));
   if (options.json) {
-    print_json(json_of_presets());
+    print_json(std::cout, json_of_presets());
   } else {
     print_presets();
   }
   return 0;
 }
 
+void print_plan(std::ostream& out, const InspectVerb& options) {
+  if (const std::optional<Model> model = options.plan.model()) {
+    if (options.json) {
+      print_json(out, json_of(*model, options.plan));
+    } else {
+      print_model(out, *model, options);
+    }
+    return;
+  }
+  std::vector<std::string> warnings;
+  const Rope rope = options.plan.rope(warnings);
+  if (options.json) {
+    print_json(out, {{"model_type", nullptr},
+                     {"layers", OrderedJson::array({json_of(rope)})},
+                     {"warnings", warnings}});
+  } else {
+    const RopeOfLength rope_of = [&](std::optional<std::int64_t> length) {
+      return options.plan.rope(rope.spec(), length);
+    };
+    print_rope(out, rope_of, options, {});
+  }
+}
+
+// All is made before the first byte is printed: what fails leaves no half of it.
 int run(InspectVerb& options) {
   if (options.list) return run_list(options);
   if (!options.file.empty()) options.plan.set_config(options.file);
-  const std::optional<Model> model = options.plan.model();
-  OrderedJson json;
-  if (model) {
-    if (!options.json) {
-      print_model(*model, options);
-      return 0;
-    }
-    json = json_of(*model, options.plan);
-  } else {
-    const Rope rope = options.plan.rope();
-    if (!options.json) {
-      print_rope(rope, options, {});
-      return 0;
-    }
-    json = {{"model_type", nullptr},
-            {"layers", OrderedJson::array({json_of(rope)})},
-            {"warnings", OrderedJson::array()}};
-  }
-  print_json(json);
+  std::ostringstream out;
+  print_plan(out, options);
+  std::cout << out.str();
   return 0;
 }
 

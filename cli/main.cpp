@@ -8,9 +8,9 @@
 #include <iostream>
 #include <ropewalk/version.hpp>
 #include <string>
-#include <string_view>
 
 #include "message.hpp"
+#include "printed.hpp"
 #include "verbs.hpp"
 
 namespace ropewalk::cli {
@@ -18,24 +18,6 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
-
-// Names of files and keys may hold anything, and be of any length; a message is one readable line.
-void print_error(std::string_view what) {
-  constexpr std::size_t kMost = 2000;
-  std::string line =
-      message("ropewalk: ", what.substr(0, kMost), what.size() > kMost ? " ..." : "");
-  // Also what Unicode takes for the end of a line: U+0085, U+2028, U+2029.
-  for (const std::string_view end : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
-    for (std::size_t at = line.find(end); at != line.npos; at = line.find(end)) {
-      line.replace(at, end.size(), " ");
-    }
-  }
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
-  }
-  while (line.ends_with(' ')) line.pop_back();
-  std::cerr << line << '\n';
-}
 
 // What was printed may still be on its way to a full disk.
 int flushed(int code) {

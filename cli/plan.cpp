@@ -92,12 +92,32 @@ Spec spec_of_flags(const std::map<std::string, std::string>& values) {
   }
 }
 
+// What make() returns; its errors are said to be of what has this name.
+template <class Make>
+decltype(auto) with_name(const std::string& name, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw Error(error.code(), message(name, ": ", error.what()));
+  }
+}
+
 Spec spec_of_file(const std::string& path) {
   const std::string json = formats::InputFile(path).text(kMaxSpecBytes);
+  return with_name(path, [&] { return spec_from_json(json); });
+}
+
+Model model_of_file(const std::string& path) {
   try {
-    return spec_from_json(json);
+    return Model::from_file(path);
   } catch (const Error& error) {
-    throw Error(error.code(), message(path, ": ", error.what()));
+    if (error.code() != ErrorCode::kIo) throw;
+    for (const Preset& preset : presets()) {
+      if (preset.name != path) continue;
+      throw Error(error.code(),
+                  message(error.what(), "; for the model of this name say --preset ", path));
+    }
+    throw;
   }
 }
 
@@ -249,7 +269,8 @@ std::optional<Model> PlanOptions::model() const {
   check_sources();
   if (!has_model()) return std::nullopt;
   if (!layer_.empty()) parse_int64("--layer", layer_);
-  if (preset_.empty()) return Model::from_file(config_file_);
+  static_cast<void>(length());  // wrong usage is said before a file is opened
+  if (preset_.empty()) return model_of_file(config_file_);
   try {
     return Model::from_preset(preset_);
   } catch (const Error& error) {
@@ -257,18 +278,46 @@ std::optional<Model> PlanOptions::model() const {
   }
 }
 
+// What messages call the source of the rope.
+std::string PlanOptions::source() const {
+  if (!preset_.empty()) return message("--preset ", preset_);
+  return file();
+}
+
 const LayerKind* PlanOptions::kind_of(const Model& model) const {
-  if (!layer_.empty()) return &model.layer(parse_int64("--layer", layer_));
-  if (!layer_type_.empty()) return &model.kind(layer_type_);
+  const auto found = [&](std::string_view flag, const std::string& value,
+                         const auto& find) -> const LayerKind* {
+    return with_name(message(source(), ": ", flag, " ", value), [&] { return &find(); });
+  };
+  if (!layer_.empty()) {
+    const std::int64_t layer = parse_int64("--layer", layer_);
+    return found("--layer", layer_, [&]() -> const LayerKind& { return model.layer(layer); });
+  }
+  if (!layer_type_.empty()) {
+    return found("--layer-type", layer_type_,
+                 [&]() -> const LayerKind& { return model.kind(layer_type_); });
+  }
   return nullptr;
 }
 
-Rope PlanOptions::rope() const {
+Rope PlanOptions::rope(const LayerKind& kind, std::optional<std::int64_t> length) const {
+  return with_name(message(source(), ": ", kind.layer_type()),
+                   [&] { return Rope(kind.spec(), length); });
+}
+
+Rope PlanOptions::rope(const Spec& spec, std::optional<std::int64_t> length) const {
+  if (spec_file_.empty()) return Rope(spec, length);
+  return with_name(spec_file_, [&] { return Rope(spec, length); });
+}
+
+Rope PlanOptions::rope(std::vector<std::string>& warnings) const {
   const std::optional<std::int64_t> length = this->length();
   const std::optional<Model> model = this->model();
-  if (!model) return Rope(spec(), length);
-  if (const LayerKind* const asked = kind_of(*model)) return Rope(asked->spec(), length);
-  return Rope(only_rotating(*model).spec(), length);
+  if (!model) return rope(spec(), length);
+  warnings.insert(warnings.end(), model->warnings().begin(), model->warnings().end());
+  if (const LayerKind* const asked = kind_of(*model)) return rope(*asked, length);
+  return rope(with_name(source(), [&]() -> const LayerKind& { return only_rotating(*model); }),
+              length);
 }
 
 std::int64_t parse_int64(const std::string& flag, const std::string& text) {

@@ -10,6 +10,7 @@
 #include <ropewalk/model.hpp>
 #include <ropewalk/rope.hpp>
 #include <string>
+#include <vector>
 
 namespace ropewalk::cli {
 
@@ -21,8 +22,12 @@ class PlanOptions {
   PlanOptions(const PlanOptions&) = delete;
   PlanOptions& operator=(const PlanOptions&) = delete;
 
-  // Of a model, that of the layer asked for; without one, of the only kind that rotates.
-  [[nodiscard]] Rope rope() const;
+  // Of a model, that of the layer asked for; without one, of the only kind that rotates. The model's
+  // warnings are added to these.
+  [[nodiscard]] Rope rope(std::vector<std::string>& warnings) const;
+  // Of this kind of a model's layers, or of a Spec. What it throws names the file, and the kind.
+  [[nodiscard]] Rope rope(const LayerKind& kind, std::optional<std::int64_t> length) const;
+  [[nodiscard]] Rope rope(const Spec& spec, std::optional<std::int64_t> length) const;
   // Of --config or --preset; nothing without them. Throws what Model::from_file does, and UsageError
   // for a preset that there is not.
   [[nodiscard]] std::optional<Model> model() const;
@@ -41,6 +46,7 @@ class PlanOptions {
 
  private:
   void check_sources() const;
+  [[nodiscard]] std::string source() const;
   [[nodiscard]] bool has_model() const noexcept {
     return !config_file_.empty() || !preset_.empty();
   }

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <ropewalk/error.hpp>
+#include <ropewalk/frequencies.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +12,7 @@
 #include "interrupt.hpp"
 #include "message.hpp"
 #include "plan.hpp"
+#include "printed.hpp"
 #include "progress.hpp"
 #include "rotate_file.hpp"
 #include "tensor_file.hpp"
@@ -159,6 +164,27 @@ void check_fit(const Rope& rope, const std::vector<TensorFile>& tensors,
   }
 }
 
+// A length is what a prompt has, or will have; a file may hold some of its tokens only. So the rope is
+// wrong for sure only where a position is beyond the length it was made for.
+std::optional<std::string> warning_of_length(const Rope& rope, std::optional<std::int64_t> length,
+                                             TokenPositions& positions,
+                                             const std::vector<TensorFile>& tensors) {
+  if (!depends_on_length(rope.spec())) return std::nullopt;
+  const std::int64_t last = positions.last(tensors.front().shape()[1]);
+  if (last < 0 || last == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+  const std::int64_t wanted = last + 1;
+  if (length && *length >= wanted) return std::nullopt;
+  const Frequencies longer = frequencies(rope.spec(), wanted);
+  if (std::ranges::equal(longer.radians, rope.frequencies()) &&
+      longer.attention_factor == rope.attention_factor()) {
+    return std::nullopt;
+  }
+  return message("the scaling depends on the length, and ",
+                 length ? message("--length ", *length) : "that of short texts",
+                 " is not for position ", last, ": say --length ", wanted,
+                 ", or the whole length if it is more");
+}
+
 // One file that is written: a copy of what its tensors lie in, with them rotated.
 struct Output {
   formats::OutputPath path;
@@ -247,13 +273,22 @@ int run(const RotateVerb& options) {
   const std::vector<Route> routes = routes_of(options);
   const Layout& layout = layout_named(options.layout);
   const Operation operation = operation_named(options.operation);
-  const Rope rope = options.plan.rope();
+  std::vector<std::string> warnings;
+  const Rope rope = options.plan.rope(warnings);
   TokenPositions positions = positions_of(options);
   std::vector<TensorFile> tensors;
   for (const Route& route : routes) tensors.emplace_back(route.in, layout);
   const std::vector<Output> outputs = outputs_of(routes, tensors);
   check_fit(rope, tensors, positions);
   check_apart(routes, tensors, positions, options.plan.file(), outputs);
+  if (const auto warning = warning_of_length(rope, options.plan.length(), positions, tensors)) {
+    warnings.push_back(*warning);
+  }
+  if (positions.axes() > 1 && rope.axes() == 1) {
+    warnings.push_back(message(positions.file()->path(), ": has positions of ", positions.axes(),
+                               " axes, and the rope has one: all but the first are ignored"));
+  }
+  for (const std::string& warning : warnings) print_warning(warning);
   write_outputs(rope, operation, positions, outputs);
   return 0;
 }

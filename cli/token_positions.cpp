@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ropewalk/error.hpp>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "message.hpp"
@@ -40,22 +42,38 @@ void TokenPositions::Ids::read(std::int64_t first, std::int64_t count, Id* out) 
             std::as_writable_bytes(std::span(out, static_cast<std::size_t>(count))));
 }
 
-// The library checks each block, but by then the output has begun; and its index is the block's.
-template <class Id>
-void TokenPositions::Ids::check_finite() const {
+template <class Id, class Use>
+void TokenPositions::Ids::for_blocks(std::int64_t count, const Use& use) const {
   std::vector<Id> block(std::size_t{1} << 16);
-  const auto count = static_cast<std::int64_t>(header.data_bytes / sizeof(Id));
   for (std::int64_t first = 0; first < count; first += std::ssize(block)) {
     const std::int64_t size = std::min(std::ssize(block), count - first);
     read(first, size, block.data());
-    for (std::int64_t i = 0; i < size; ++i) {
-      const Id p = block[static_cast<std::size_t>(i)];
-      if (std::abs(p) < Id{0x1p63}) continue;
-      throw Error(ErrorCode::kInvalidArgument,
-                  message(file.path(), ": positions[", first + i, "] is ", p,
-                          ", want a finite number between -2^63 and 2^63"));
-    }
+    use(first, std::span(block).first(static_cast<std::size_t>(size)));
   }
+}
+
+// The library checks each block, but by then the output has begun; and its index is the block's.
+template <class Id>
+void TokenPositions::Ids::check_finite() const {
+  const auto count = static_cast<std::int64_t>(header.data_bytes / sizeof(Id));
+  for_blocks<Id>(count, [&](std::int64_t first, std::span<const Id> ids) {
+    const auto is_wrong = [](Id p) { return !(std::abs(p) < Id{0x1p63}); };
+    const auto found = std::find_if(ids.begin(), ids.end(), is_wrong);
+    if (found == ids.end()) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                message(file.path(), ": positions[", first + (found - ids.begin()), "] is ", *found,
+                        ", want a finite number between -2^63 and 2^63"));
+  });
+}
+
+template <class Id>
+std::int64_t TokenPositions::Ids::largest(std::int64_t count) const {
+  Id most = std::numeric_limits<Id>::lowest();
+  for_blocks<Id>(count, [&](std::int64_t, std::span<const Id> ids) {
+    most = std::max(most, *std::max_element(ids.begin(), ids.end()));
+  });
+  if constexpr (std::is_floating_point_v<Id>) most = std::floor(most);
+  return count == 0 ? -1 : static_cast<std::int64_t>(most);
 }
 
 TokenPositions::TokenPositions(const std::string& path) {
@@ -91,6 +109,16 @@ void TokenPositions::check(const TensorFile& tensor, std::size_t axes) {
     refuse(", so ", shape.axes, " axes; the rope has ", wanted);
   }
   axes_ = std::min(shape.axes, wanted);
+}
+
+std::int64_t TokenPositions::last(std::int64_t tokens) const {
+  if (!ids_) return start_ + tokens - 1;
+  const std::int64_t count = axes_ * ids_->shape.batch * ids_->shape.tokens;
+  const std::string& descr = ids_->header.descr;
+  if (descr == "<i4") return ids_->largest<std::int32_t>(count);
+  if (descr == "<i8") return ids_->largest<std::int64_t>(count);
+  if (descr == "<f4") return ids_->largest<float>(count);
+  return ids_->largest<double>(count);
 }
 
 template <class Id>

@@ -31,6 +31,12 @@ class TokenPositions {
   Positions read(std::int64_t first_batch, std::int64_t batches, std::int64_t first_token,
                  std::int64_t tokens);
 
+  // The largest of a sequence of so many tokens, rounded down, of the axes that the rope reads.
+  // check() was passed.
+  [[nodiscard]] std::int64_t last(std::int64_t tokens) const;
+  // As many as the ids have.
+  [[nodiscard]] std::int64_t axes() const noexcept { return ids_ ? ids_->shape.axes : 1; }
+
   // The file with the ids, if there is one.
   [[nodiscard]] const formats::InputFile* file() const noexcept {
     return ids_ ? &ids_->file : nullptr;
@@ -45,8 +51,13 @@ class TokenPositions {
     // `count` ids from this one on.
     template <class Id>
     void read(std::int64_t first, std::int64_t count, Id* out) const;
+    // use(first, ids) for a block of the first `count` ids after the other.
+    template <class Id, class Use>
+    void for_blocks(std::int64_t count, const Use& use) const;
     template <class Id>
     void check_finite() const;
+    template <class Id>
+    [[nodiscard]] std::int64_t largest(std::int64_t count) const;
   };
 
   template <class Id>

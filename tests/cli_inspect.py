@@ -166,8 +166,10 @@ class Inspect(Files):
             self.assertEqual(layer["spec"]["base"], base)
             self.succeed("check", "--config", config, *arguments, "--seed", "1")
         self.refuse(1, "say --layer N, or --layer-type", "check", "--config", config)
-        self.refuse(1, "layer 7 is not between 0 and 6", "inspect", config, "--layer", "7")
-        self.refuse(1, "chunked_attention does not occur", "inspect", config,
+        self.refuse(1, ["config.json: the layers", "say --layer N"], "rotate", "--config", config, "--in",
+                    self.put_tensor("x.npy", (1, 1, 1, 64)), "--in-place")
+        self.refuse(1, "config.json: --layer 7: layer 7 is not between 0 and 6", "inspect", config, "--layer", "7")
+        self.refuse(1, "config.json: --layer-type chunked_attention: layer_type chunked_attention does not occur", "inspect", config,
                     "--layer-type", "chunked_attention")
 
     def test_rotating_by_a_config_is_rotating_by_its_spec(self):
@@ -197,7 +199,16 @@ class Inspect(Files):
 
     def test_scaling_by_length_wants_a_length(self):
         config = self.put_config(rope_scaling={"rope_type": "dynamic", "factor": 2})
-        self.assertIn("depends on the length", self.succeed("inspect", config))
+        text = self.succeed("inspect", config)
+        self.assertIn("depends on the length", text)
+        # At the trained length the rule is the plain one; beyond it, turns are those at that length.
+        self.assertIn(f"within 8192 positions, {turning(plain(500000, 64), 8192)} of 32 pairs complete a "
+                      "turn\n", text)
+        spec = self.put_spec(head_dim=64, base=500000, scaling={
+            "type": "dynamic", "factor": 2, "original_max_position_embeddings": 8192})
+        stretched = plain(500000 * (2 * 1048576 / 8192 - 1) ** (64 / 62), 64)
+        self.assertIn(f"within 1048576 positions, {turning(stretched, 1048576)} of 32 pairs complete a "
+                      "turn, with the frequencies for --length 1048576\n", self.succeed("inspect", *spec))
         first, longer = (json.loads(self.succeed("inspect", config, *length, "--json"))["layers"][0]
                          for length in ([], ["--length", "16384"]))
         self.assertEqual(first["spec"], longer["spec"])
@@ -205,12 +216,35 @@ class Inspect(Files):
         self.assertLess(abs(first["frequencies"][31] / longer["frequencies"][31] / wanted ** (62 / 64) - 1),
                         1e-6)
 
+    def test_names_do_nothing_to_a_terminal(self):
+        config = self.put_config(rope_scaling={"rope_type": "linear", "factor": 8,
+                                               "a\x9b31m\u202ered": 1})
+        self.assertIn("\nwarning: rope_scaling.a?31m?red: ignored", self.succeed("inspect", config))
+        printed = self.succeed("inspect", config, "--json")
+        self.assertTrue(printed.isascii())
+        self.assertIn("a\x9b31m\u202ered", json.loads(printed)["warnings"][0])
+        text = self.succeed("inspect", self.put_config(model_type="m\x85\x9bx\u2066"))
+        self.assertTrue(text.startswith("m ?x?, context 8192\nwarning: "), text)
+        self.assertTrue(text.isascii())
+        self.put("no.json", b'{"model_type": \x9b31m\xff}')
+        self.refuse(1, "?31m?", "inspect", "no.json")
+
+    def test_a_frequency_out_of_range_names_the_file_and_leaves_nothing_printed(self):
+        config = self.put_config(num_attention_heads=128, rope_scaling={
+            "rope_type": "longrope", "short_factor": [1e-30, 1], "long_factor": [1, 1], "factor": 4})
+        for arguments in (["inspect", config], ["inspect", config, "--json"],
+                          ["check", "--config", config]):
+            self.refuse(1, ["config.json: full_attention: the frequency of pair 0"], *arguments)
+
     def test_what_is_wrong_is_said(self):
         self.put("bad.json", b'{"head_dim": 8, "theta": 5}')
         self.put("wrong.json", b'{"model_type": "llama", "head_dim": 64, "rope_theta": 0}')
         for code, words, arguments in [
             (2, "say which rope", []),
             (2, "--length 0 is less than 1", ["--head-dim", "8", "--length", "0"]),
+            (2, "--length 0 is less than 1", ["wrong.json", "--length", "0"]),
+            (2, "--all beside --list", ["--list", "--all"]),
+            (1, "say --preset llama-3.1-8b", ["llama-3.1-8b"]),
             (2, "--length 1e3", ["--head-dim", "8", "--length", "1e3"]),
             (2, "--length: got an empty value", ["--head-dim", "8", "--length", ""]),
             (2, "--base beside --spec", ["--spec", "bad.json", "--base", "5"]),

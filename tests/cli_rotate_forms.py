@@ -261,5 +261,50 @@ class PositionFiles(Forms):
                         *self.COMMAND)
 
 
+class Warnings(Forms):
+    """On stderr, a line each; what is written is written all the same."""
+
+    def warn(self, words, *arguments):
+        result = self.run_cli(*arguments)
+        self.assertEqual(result.returncode, 0, (arguments, result.stderr))
+        self.assertRegex(result.stderr, r"\Aropewalk: warning: [^\n]+\n\Z", arguments)
+        self.assertIn(words, result.stderr, arguments)
+
+    def test_a_model_s_warnings_are_printed(self):
+        self.put("config.json", json.dumps({
+            "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+            "max_position_embeddings": 64, "rope_theta": 10000.0, "rope_scaling": {
+                "rope_type": "linear", "factor": 8, "colour": 1}}).encode())
+        self.put_x("f32", (1, 3, 1, 16))
+        words = "rope_scaling.colour: ignored"
+        self.warn(words, "rotate", "--config", "config.json", "--in", "x.npy", "--out", "y.npy")
+        self.warn(words, "check", "--config", "config.json", "--seed", "1")
+        self.refuse(1, "so head_dim 16", "rotate", "--preset", "llama-3.1-8b", "--in", "x.npy",
+                    "--out", "y.npy")
+
+    def test_a_length_that_is_exceeded_is_said(self):
+        self.put("spec.json", b'{"head_dim": 16, "scaling": {"type": "dynamic", "factor": 2,'
+                              b' "original_max_position_embeddings": 64}}')
+        self.put_x("f32", (1, 4, 1, 16))
+        command = ["rotate", "--spec", "spec.json", "--in", "x.npy", "--out", "y.npy"]
+        self.succeed(*command, "--start", "60")  # up to the trained length the rule is the plain one
+        self.warn("that of short texts is not for position 64: say --length 65", *command, "--start", "61")
+        self.warn("--length 3 is not for position 103: say --length 104", *command, "--start", "100",
+                  "--length", "3")
+        for length in "104", "200":
+            self.succeed(*command, "--start", "100", "--length", length)
+        for descr, code in ("<i4", "i"), ("<i8", "q"), ("<f4", "f"), ("<f8", "d"):
+            self.put("p.npy", npy_header((4,), descr) + struct.pack("<4" + code, 1, 103, 2, 0))
+            self.warn("position 103", *command, "--positions", "p.npy", "--length", "103")
+            self.succeed(*command, "--positions", "p.npy", "--length", "104")
+
+    def test_axes_that_a_rope_of_one_does_not_read_are_said(self):
+        self.put_spec(head_dim=16)
+        self.put_x("f32", (1, 4, 1, 16))
+        self.put("p.npy", npy_header((3, 1, 4), "<i8") + struct.pack("<12q", *range(12)))
+        self.warn("p.npy: has positions of 3 axes, and the rope has one", "rotate", "--spec", "spec.json",
+                  "--in", "x.npy", "--out", "y.npy", "--positions", "p.npy")
+
+
 if __name__ == "__main__":
     unittest.main()
