@@ -227,7 +227,7 @@ class Inspect(Files):
         self.assertTrue(text.startswith("m ?x?, context 8192\nwarning: "), text)
         self.assertTrue(text.isascii())
         self.put("no.json", b'{"model_type": \x9b31m\xff}')
-        self.refuse(1, "?31m?", "inspect", "no.json")
+        self.refuse(1, "last read: '\"model_type\": ?'", "inspect", "no.json")
 
     def test_a_frequency_out_of_range_names_the_file_and_leaves_nothing_printed(self):
         config = self.put_config(num_attention_heads=128, rope_scaling={
