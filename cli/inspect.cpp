@@ -262,7 +262,7 @@ void print_model(std::ostream& out, const Model& model, const InspectVerb& optio
   for (const LayerKind* kind : kinds) print_kind(out, *kind, options, model);
 }
 
-// ---- For programs. ----
+// ---- For programs. Keys after softmax_scale_factor and warnings are there where they say something. ----
 
 using OrderedJson = nlohmann::ordered_json;
 
@@ -273,7 +273,16 @@ OrderedJson json_of(const Rope& rope) {
   layer["frequencies"] = rope.frequencies();
   layer["attention_factor"] = rope.attention_factor();
   layer["softmax_scale_factor"] = 1.0;
+  if (depends_on_length(rope.spec())) layer["depends_on_length"] = true;
   return layer;
+}
+
+OrderedJson json_of(const QueryScale& scale) {
+  if (scale.kind == QueryScale::Kind::kLogN) return {{"kind", "log_n"}, {"length", scale.length}};
+  return {{"kind", "floor_log"},
+          {"scale", scale.scale},
+          {"offset", scale.offset},
+          {"length", scale.length}};
 }
 
 OrderedJson json_of(const LayerKind& kind, const PlanOptions& plan) {
@@ -289,6 +298,8 @@ OrderedJson json_of(const LayerKind& kind, const PlanOptions& plan) {
     layer["attention_factor"] = rope.attention_factor();
   }
   layer["softmax_scale_factor"] = kind.softmax_scale_factor();
+  if (kind.rotates() && depends_on_length(kind.spec())) layer["depends_on_length"] = true;
+  if (kind.query_scale()) layer["query_scale"] = json_of(*kind.query_scale());
   return layer;
 }
 
@@ -297,9 +308,11 @@ OrderedJson json_of(const Model& model, const PlanOptions& plan) {
   for (const LayerKind* kind : kinds_shown(model, plan)) {
     layers.push_back(json_of(*kind, plan));
   }
-  return {{"model_type", model.model_type()},
-          {"layers", std::move(layers)},
-          {"warnings", model.warnings()}};
+  OrderedJson json = {{"model_type", model.model_type()},
+                      {"layers", std::move(layers)},
+                      {"warnings", model.warnings()}};
+  if (model.trained_length()) json["trained_length"] = *model.trained_length();
+  return json;
 }
 
 // In ASCII: a control character in a name is an escape.
