@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <ropewalk/vision.hpp>
+#include <set>
+#include <span>
+
+#include "words.hpp"
 
 namespace ropewalk {
 namespace {
@@ -28,27 +32,121 @@ std::string quote_non_numbers(std::string_view text) {
       result += text[i];
       continue;
     }
-    result += message("\"", *word, "\"");
+    result += message("\"\\u0000", *word, "\"");
     i += word->size() - 1;
   }
   return result;
 }
 
-// Inside the config of a model of several parts, that of its language model.
-Keys language_part(const Json& config) {
-  constexpr std::array<std::string_view, 6> kParts = {"text_config",       "language_config",
-                                                      "llm_config",        "thinker_config",
-                                                      "text_model_config", "language_model_config"};
-  Keys keys(config, "");
-  for (int depth = 0; depth < 4; ++depth) {
-    const auto part = std::find_if(kParts.begin(), kParts.end(), [&](std::string_view key) {
-      const Json* const value = keys.find(key);
-      return value != nullptr && value->is_object() && !value->empty();
-    });
-    if (part == kParts.end()) break;
-    keys = Keys(*keys.find(*part), keys.path(*part));
+constexpr std::array<std::string_view, 6> kParts = {"text_config",       "language_config",
+                                                    "llm_config",        "thinker_config",
+                                                    "text_model_config", "language_model_config"};
+
+bool is_part(const Keys& keys, std::string_view key) {
+  const Json* const value = keys.find(key);
+  return value != nullptr && value->is_object() && !value->empty();
+}
+
+// The file, and of the config of a model of several parts that of its language model, from the
+// outermost.
+std::vector<Keys> language_parts(const Json& config) {
+  constexpr std::size_t kDeepest = 4;
+  std::vector<Keys> parts = {Keys(config, "")};
+  for (;;) {
+    const Keys& keys = parts.back();
+    const auto part = std::find_if(kParts.begin(), kParts.end(),
+                                   [&](std::string_view key) { return is_part(keys, key); });
+    if (part == kParts.end()) return parts;
+    if (parts.size() > kDeepest) {
+      refuse_json(keys.path(*part), ": parts within parts, want at most ", kDeepest);
+    }
+    parts.emplace_back(*keys.find(*part), keys.path(*part));
   }
-  return keys;
+}
+
+// What a config says of RoPE as a whole: the keys of its blocks are one with those beside them.
+struct Statement {
+  Json value;
+  std::string path;
+};
+std::map<std::string, Statement> statements_of(const Keys& keys) {
+  std::map<std::string, Statement> all;
+  for (const std::string_view key : {"rope_theta", "rope_scaling", "rope_parameters"}) {
+    const Json* const given = keys.find(key);
+    if (given == nullptr) continue;
+    if (!given->is_object()) {
+      if (given->is_number()) all[std::string(key)] = {*given, keys.path(key)};
+      continue;
+    }
+    for (const auto& [name, value] : given->items()) {
+      if (value.is_null()) continue;
+      const bool is_type = name == "type" || name == "rope_type";
+      const Json meant = !is_type           ? value
+                         : value == "mrope" ? Json("default")
+                         : value == "su"    ? Json("longrope")
+                                            : value;
+      all[is_type ? "rope_type" : name] = {meant, joined(keys.path(key), name)};
+    }
+  }
+  return all;
+}
+
+// Only the innermost part is read; those around it may not say anything else.
+void check_outer_parts(const std::vector<Keys>& parts, const Config& config) {
+  for (const Keys& part : parts) {
+    const bool is_read = part.path() == parts.back().path();
+    const auto beside = std::count_if(kParts.begin(), kParts.end(), [&](std::string_view key) {
+      return !is_read && is_part(part, key);
+    });
+    if (beside > 1) {
+      config.warn(parts.back().path(), ": read, and not what else is named like a language model");
+    }
+  }
+  const auto inside = statements_of(parts.back());
+  for (const Keys& part : std::span(parts).first(parts.size() - 1)) {
+    for (const auto& [key, outer] : statements_of(part)) {
+      const auto inner = inside.find(key);
+      if (inner != inside.end() && inner->second.value != outer.value) {
+        refuse_json(outer.path, ": ", shown(outer.value), " beside ", inner->second.path, " ",
+                    shown(inner->second.value), ": want one value");
+      }
+      if (inner != inside.end()) continue;
+      if (scales(key, outer.value)) {
+        refuse_json(outer.path, ": ", shown(outer.value), " is not read: ", parts.back().path(),
+                    " is, and wants it");
+      }
+      if (key == "rope_theta" && outer.value != config.family.base.value_or(0)) {
+        config.warn(outer.path, ": ignored, ", parts.back().path(), " is read");
+      }
+    }
+  }
+}
+
+// Other models that bear a name of the table, told by a key.
+struct OtherModel {
+  std::string_view model_type;
+  std::string_view object;  // that the key is in
+  std::string_view key;
+  std::string_view reason;
+};
+constexpr std::string_view kChatGlm1 =
+    "this is ChatGLM-6B, which rotates each half of a head by a position of its own";
+constexpr std::array kOtherModels = {
+    OtherModel{"chatglm", "", "position_encoding_2d", kChatGlm1},
+    OtherModel{"chatglm", "", "inner_hidden_size", kChatGlm1},
+    OtherModel{"mpt", "attn_config", "rope", "MPT with RoPE is not read, only that with ALiBi"},
+};
+
+void refuse_other_models(const std::string& model_type, const Keys& keys) {
+  for (const OtherModel& other : kOtherModels) {
+    if (other.model_type != model_type) continue;
+    const Json* const object = other.object.empty() ? &keys.object() : keys.find(other.object);
+    if (object == nullptr || !object->is_object()) continue;
+    const Keys inside(*object, other.object.empty() ? keys.path() : keys.path(other.object));
+    const Json* const value = inside.find(other.key);
+    if (value == nullptr || *value == false) continue;
+    throw Error(ErrorCode::kUnsupported, message(inside.path(other.key), ": ", other.reason));
+  }
 }
 
 std::string model_type_in(const Json& config, const Keys& part) {
@@ -62,10 +160,10 @@ std::string model_type_in(const Json& config, const Keys& part) {
 }
 
 bool has_rope_keys(const Keys& keys) {
-  constexpr std::array<std::string_view, 11> kRopeKeys = {
+  constexpr std::array<std::string_view, 12> kRopeKeys = {
       "rope_theta",         "rope_scaling",     "rope_parameters",       "rotary_emb_base",
       "rotary_pct",         "rotary_dim",       "partial_rotary_factor", "rope_ratio",
-      "rope_freq_constant", "qk_rope_head_dim", "rotary_emb_fraction"};
+      "rope_freq_constant", "qk_rope_head_dim", "rotary_emb_fraction",   "rope_embedding_base"};
   return std::any_of(kRopeKeys.begin(), kRopeKeys.end(), [&](std::string_view key) {
     return keys.object().contains(std::string(key));
   });
@@ -82,13 +180,14 @@ const Family& family_of(const std::string& model_type, const Keys& keys, ModelBu
   // A flat config of what is the language model of several parts.
   if (family == nullptr) family = find_family(model_type + "_text");
   if (family == nullptr) {
+    const std::string what =
+        model_type.empty() ? "missing" : message(quoted(model_type), " is not known");
     if (!has_rope_keys(keys)) {
-      throw Error(ErrorCode::kUnsupported,
-                  message(keys.path("model_type"), ": ", quoted(model_type),
-                          " is not known, and there is no key of RoPE to go by"));
+      throw Error(ErrorCode::kUnsupported, message(keys.path("model_type"), ": ", what,
+                                                   ", and there is no key of RoPE to go by"));
     }
-    builder.warn(message(keys.path("model_type"), ": ", quoted(model_type),
-                         " is not known: read by its keys, pairing assumed halves"));
+    builder.warn(
+        message(keys.path("model_type"), ": ", what, ": read by its keys, pairing assumed halves"));
     return kUnknown;
   }
   if (!family->refused.empty()) {
@@ -104,6 +203,12 @@ bool is_empty(const Json* block, const Keys& keys, std::string_view key) {
   if (!block->is_object()) refuse_type(keys.path(key), *block, "an object");
   return block->empty();
 }
+
+// Types of layers that configs name, in the reading of any family.
+constexpr std::string_view kLayerTypes =
+    "full_attention sliding_attention chunked_attention linear_attention cross_attention "
+    "indexed_attention compressed_sparse_attention heavily_compressed_attention hybrid "
+    "hybrid_sliding";
 
 bool has_objects(const Json& block) {
   return std::any_of(block.begin(), block.end(),
@@ -131,14 +236,26 @@ Json internlm_block(const Keys& config) {
 Model read_config(std::string_view text) {
   const Json config = parse_json(quote_non_numbers(text), "a config.json", kMaxDepth);
   if (!config.is_object()) refuse_type("config", config, "an object");
-  const Keys keys = language_part(config);
+  const std::vector<Keys> parts = language_parts(config);
+  const Keys& keys = parts.back();
   const std::string model_type = model_type_in(config, keys);
   ModelBuilder builder(model_type);
+  if (model_type.empty() && is_spec(config)) {
+    throw Error(ErrorCode::kUnsupported,
+                "is a Spec, not a model's config: read it as one, with --spec or spec_from_json");
+  }
+  refuse_other_models(model_type, keys);
   const Config reading{keys, family_of(model_type, keys, builder), builder};
+  check_outer_parts(parts, reading);
   if (const auto length = reading.trained_length()) builder.set_trained_length(*length);
   const Layers layers = layers_of(reading);
   const RopeBlocks blocks(reading);
+  blocks.check_used(reading, layers);
+  std::set<std::string> seen;
   for (const Layer& layer : layers.list) {
+    if (layer.rotates && seen.insert(layer.type).second) {
+      if (const auto block = blocks.of(reading, layer.type)) warn_of_unread(reading, *block);
+    }
     LayerDescription description = describe(reading, blocks, layer);
     if (layers.counted) {
       builder.add_layer(std::move(description));
@@ -179,9 +296,10 @@ RopeBlocks::RopeBlocks(const Config& config) {
     if (is_empty(given, config.keys, key)) continue;
     for (const auto& [name, value] : given->items()) {
       if (block_.contains(name) && block_[name] != value) {
-        refuse_json(config.keys.path(key), ".", name, ": ", value.dump(), " beside ", path_, ".",
-                    name, " ", block_[name].dump(), ": want one value");
+        refuse_json(joined(config.keys.path(key), name), ": ", shown(value), " beside ",
+                    path_of(name), " ", shown(block_[name]), ": want one value");
       }
+      if (!block_.contains(name)) paths_[name] = joined(config.keys.path(key), name);
       block_[name] = value;
     }
     if (path_.empty()) path_ = config.keys.path(key);
@@ -199,23 +317,99 @@ RopeBlocks::RopeBlocks(const Config& config) {
   nested_ = has_objects(block_);
   for (const auto& [key, value] : block_.items()) {
     if (value.is_object() && is_rope_key(key)) {
-      refuse_type(joined(path_, key), value, "one value, or blocks by types of layers");
+      refuse_type(path_of(key), value, "one value, or blocks by types of layers");
     }
-    if (nested_ && !value.is_object() && !value.is_null()) {
-      config.warn(joined(path_, key), ": ignored, beside a block for each type of layer");
+    if (nested_ && !value.is_object() && !value.is_null()) check_beside_blocks(config, key, value);
+  }
+}
+
+std::string RopeBlocks::path_of(const std::string& key) const {
+  const auto found = paths_.find(key);
+  return found == paths_.end() ? joined(path_, key) : found->second;
+}
+
+// Files that two releases of a program wrote to have the rule of one block beside the blocks.
+void RopeBlocks::check_beside_blocks(const Config& config, const std::string& key,
+                                     const Json& value) const {
+  const bool is_type = key == "type" || key == "rope_type";
+  const auto says_the_same = [&](const Json& block) {
+    if (!block.is_object()) return false;
+    const Keys keys(block, "");
+    const Json* const inside = is_type && keys.find("rope_type") == nullptr ? keys.find("type")
+                               : is_type                                    ? keys.find("rope_type")
+                                                                            : keys.find(key);
+    return inside != nullptr && *inside == value;
+  };
+  if (scales(key, value)) {
+    if (std::any_of(block_.begin(), block_.end(), says_the_same)) return;
+    refuse_json(path_of(key), ": ", shown(value),
+                " beside a block for each type of layer, none of which says so: want one value");
+  }
+  config.warn(path_of(key), ": ignored, beside a block for each type of layer");
+}
+
+std::string RopeBlocks::label_of(const Config& config, std::string_view layer_type) const {
+  const auto& [sliding, others] = config.family.labels;
+  if (sliding.empty() || block_.contains(std::string(layer_type))) return std::string(layer_type);
+  return std::string(layer_type == "sliding_attention" ? sliding : others);
+}
+
+void RopeBlocks::check_flat(const Config& config, const Layers& layers) const {
+  const bool is_of_class = paths_.empty();
+  if (is_of_class || !scales(Keys(block_, path_))) return;
+  const auto rotates = [](const Layer& layer) { return layer.rotates; };
+  if (std::none_of(layers.list.begin(), layers.list.end(), rotates)) {
+    refuse_json(path_, ": scaling, and no layer of this model rotates");
+  }
+  const Sliding rule = config.family.sliding;
+  const bool takes_all = rule != Sliding::kOwnBaseUnscaled && rule != Sliding::kUnscaled;
+  const auto takes = [&](const Layer& layer) {
+    return layer.rotates && (takes_all || layer.type != "sliding_attention");
+  };
+  if (std::none_of(layers.list.begin(), layers.list.end(), takes)) {
+    config.warn(path_, ": not applied, all layers are of sliding_attention, which it is not for");
+  }
+}
+
+void RopeBlocks::check_used(const Config& config, const Layers& layers) const {
+  if (!nested_) return check_flat(config, layers);
+  std::set<std::string> types;
+  std::set<std::string> used;
+  for (const Layer& layer : layers.list) {
+    types.insert(layer.type);
+    if (layer.rotates) used.insert(label_of(config, layer.type));
+  }
+  // Files name what other sizes of the model have.
+  const Family& family = config.family;
+  std::set<std::string> usual = {std::string(family.labels.first),
+                                 std::string(family.labels.second)};
+  if (family.layers.kind != LayerPattern::Kind::kNone) {
+    for (const std::string_view names :
+         {family.layers.full, family.layers.other, family.layers.first_type}) {
+      for (std::string& name : words_of(names)) usual.insert(std::move(name));
     }
+  }
+  for (const auto& [label, value] : block_.items()) {
+    if (!value.is_object() || used.contains(label) || !paths_.contains(label)) continue;
+    const bool is_usual = usual.contains(label) || types.contains(label);
+    if (!is_usual && !has_word(kLayerTypes, label)) {
+      std::string names;
+      for (const std::string& type : types) names += message(names.empty() ? "" : ", ", type);
+      refuse_json(path_of(label), ": no type of layer; those of this model are: ", names);
+    }
+    if (!scales(Keys(value, path_of(label)))) continue;
+    if (!is_usual) {
+      refuse_json(path_of(label), ": scaling for a type of layer that this model does not have");
+    }
+    config.warn(path_of(label), ": not applied, no layer of this type rotates");
   }
 }
 
 std::optional<Keys> RopeBlocks::of(const Config& config, std::string_view layer_type) const {
   static const Json kNothing = Json::object();
   if (!nested_) return Keys(block_, path_);
-  std::string type(layer_type);
-  const auto& [sliding, others] = config.family.labels;
-  if (!sliding.empty() && !block_.contains(type)) {
-    type = layer_type == "sliding_attention" ? sliding : others;
-  }
-  const std::string path = joined(path_, type);
+  const std::string type = label_of(config, layer_type);
+  const std::string path = path_of(type);
   const auto found = block_.find(type);
   // Families with a base for each type of layer fill in what is missing.
   const bool has_own = config.family.sliding != Sliding::kAsFull;

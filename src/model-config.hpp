@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -90,10 +91,19 @@ class RopeBlocks {
   // The block for layers of this type, empty if there is none; nothing if it is null, and these layers
   // do not rotate.
   [[nodiscard]] std::optional<Keys> of(const Config& config, std::string_view layer_type) const;
+  // Refuses scaling that no layer has, and blocks of what is no type of layer.
+  void check_used(const Config& config, const Layers& layers) const;
 
  private:
+  [[nodiscard]] std::string label_of(const Config& config, std::string_view layer_type) const;
+  // Where a key of the block stands in the file.
+  [[nodiscard]] std::string path_of(const std::string& key) const;
+  void check_beside_blocks(const Config& config, const std::string& key, const Json& value) const;
+  void check_flat(const Config& config, const Layers& layers) const;
+
   Json block_ = Json::object();
   std::string path_;
+  std::map<std::string, std::string, std::less<>> paths_;
   bool nested_ = false;
 };
 
@@ -105,6 +115,9 @@ struct BlockRule {
 BlockRule rule_of(const Config& config, const Keys& block, std::int64_t head_dim, double partial);
 // Whether it is a key of such a block, read or not, and so no type of layer.
 bool is_rope_key(std::string_view key);
+// Whether this key with this value, or this block, asks for a rule that is not the default.
+bool scales(std::string_view key, const Json& value);
+bool scales(const Keys& block);
 // One warning for each key of a block that is not read.
 void warn_of_unread(const Config& config, const Keys& block);
 

@@ -75,6 +75,10 @@ void GgufScaling::read_type(const GgufModel& model) {
   }
   const char* const key = keys_.has(kFactor) ? kFactor : "rope.scale_linear";
   factor_ = keys_.number(key).value_or(0);
+  const auto other = keys_.number("rope.scale_linear");
+  if (other && *other != factor_) {
+    model.builder.warn(keys_.line("rope.scale_linear", *other, " is not read, ", kFactor, " is"));
+  }
   if (factor_ == 0) factor_ = 1;  // both mean that there is none
   if (factor_ < 1) keys_.refuse(key, factor_, " is not a number from 1, or 0 for none");
   if (type == "none" && factor_ != 1) {

@@ -43,8 +43,12 @@ std::string architecture_name(const Gguf& file, std::string_view path) {
   const auto* const name =
       found == file.keys.end() ? nullptr : std::get_if<std::string>(&found->second);
   if (name == nullptr || name->empty()) {
+    const bool is_missing = found == file.keys.end();
+    const std::string_view what = is_missing        ? "missing"
+                                  : name == nullptr ? "is no string"
+                                                    : "is empty";
     throw Error(ErrorCode::kBadFormat,
-                message(path, ": ", kKey, ": missing, want a string; is it a model?"));
+                message(path, ": ", kKey, ": ", what, ", want a string; is it a model?"));
   }
   const auto is_plain = [](char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||

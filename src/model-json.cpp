@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace ropewalk {
 namespace {
@@ -49,7 +50,7 @@ Json parse_json(std::string_view text, std::string_view what, int max_depth) {
   } catch (const Json::exception& error) {
     const std::string_view words = error.what();  // "[json.exception.parse_error.101] parse ..."
     const std::size_t bracket = words.find("] ");
-    refuse_json("not JSON: ", bracket == words.npos ? words : words.substr(bracket + 2));
+    refuse_json("not JSON: ", printable(bracket == words.npos ? words : words.substr(bracket + 2)));
   }
 }
 
@@ -66,7 +67,9 @@ std::string_view type_of(const Json& value) {
 
 void refuse_type(std::string_view path, const Json& value, std::string_view wanted) {
   if (value.is_string()) {
-    refuse_json(path, ": got a string ", quoted(value.get_ref<const std::string&>()), ", want ",
+    const auto& text = value.get_ref<const std::string&>();
+    const bool is_number = text.size() > 1 && text[0] == kNonNumber;
+    refuse_json(path, ": got ", is_number ? text.substr(1) : "a string " + quoted(text), ", want ",
                 wanted);
   }
   const bool is_short = value.is_number() || value.is_boolean();
@@ -74,21 +77,72 @@ void refuse_type(std::string_view path, const Json& value, std::string_view want
               wanted);
 }
 
+namespace {
+
+// The code point that begins at i, and how many bytes it has; 0 for what is no UTF-8.
+std::pair<char32_t, std::size_t> code_point(std::string_view text, std::size_t i) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char lead = byte(i);
+  const std::size_t size = lead < 0x80            ? 1
+                           : (lead >> 5U) == 0x6  ? 2
+                           : (lead >> 4U) == 0xE  ? 3
+                           : (lead >> 3U) == 0x1E ? 4
+                                                  : 0;
+  if (size == 0 || i + size > text.size()) return {0, 0};
+  char32_t point = size == 1 ? lead : lead & (0x7FU >> size);
+  for (std::size_t k = 1; k < size; ++k) {
+    if ((byte(i + k) & 0xC0U) != 0x80) return {0, 0};
+    point = (point << 6U) | (byte(i + k) & 0x3FU);
+  }
+  return {point, size};
+}
+
+bool is_control(char32_t point) {
+  return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x61C ||
+         (point >= 0x200E && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto [point, size] = code_point(text, i);
+    if (size == 0) {
+      result += '?';
+    } else if (is_control(point)) {
+      result += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) {
+        result += kDigits[(point >> static_cast<unsigned>(shift)) & 0xFU];
+      }
+    } else {
+      result += text.substr(i, size);
+    }
+    i += std::max<std::size_t>(size, 1);
+  }
+  return result;
+}
+
 std::string quoted(const std::string& given) {
   constexpr std::size_t kShown = 100;
   constexpr auto kReplace = Json::error_handler_t::replace;  // of a character that was cut
-  if (given.size() <= kShown) return Json(given).dump();
-  return Json(given.substr(0, kShown) + "...").dump(-1, ' ', false, kReplace);
+  if (given.size() <= kShown) return printable(Json(given).dump(-1, ' ', false, kReplace));
+  return printable(Json(given.substr(0, kShown) + "...").dump(-1, ' ', false, kReplace));
+}
+
+std::string shown(const Json& value) {
+  if (value.is_string()) return quoted(value.get_ref<const std::string&>());
+  if (value.is_object() || value.is_array()) return std::string(type_of(value));
+  return value.dump();
 }
 
 std::string name_in(const Json& value, std::string_view path) {
   constexpr std::size_t kLongest = 100;
   if (!value.is_string()) refuse_type(path, value, "a string");
   const auto& name = value.get_ref<const std::string&>();
-  const bool is_plain = std::none_of(name.begin(), name.end(), [](char letter) {
-    return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F;
-  });
-  if (name.size() > kLongest || !is_plain) {
+  if (name.size() > kLongest || printable(name) != name) {
     refuse_json(path, ": ", quoted(name), " is not a name of up to ", kLongest,
                 " bytes on one line");
   }

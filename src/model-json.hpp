@@ -33,8 +33,18 @@ std::string_view type_of(const Json& value);
 
 [[noreturn]] void refuse_type(std::string_view path, const Json& value, std::string_view wanted);
 
-// What stands in the file, on one line: control characters are escaped, and a long text is cut.
+// On one line, as a terminal can show it: what is no UTF-8 becomes '?'; control characters, and those
+// that turn the direction of writing, are escaped.
+std::string printable(std::string_view text);
+
+// How a config's NaN and Infinity, which are no JSON, are kept in a string that no file has.
+constexpr char kNonNumber = '\0';
+
+// What stands in the file, as it can be shown; a long text is cut.
 std::string quoted(const std::string& given);
+
+// A value of the file, in the same way.
+std::string shown(const Json& value);
 
 // A string that can be shown to people: short, and without control characters.
 std::string name_in(const Json& value, std::string_view path);
@@ -60,6 +70,9 @@ void read(const Json& value, std::string_view path, std::vector<Number>& out) {
     read(element, here, out.emplace_back());
   }
 }
+
+// Whether it is the JSON form of a Spec: it has a head_dim, and no key that is none of a Spec.
+bool is_spec(const Json& value);
 
 // A scaling in the JSON form of a Spec, see model.hpp.
 Scaling scaling_from_json(const Json& object, std::string_view path);

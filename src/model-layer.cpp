@@ -56,9 +56,14 @@ class BaseReader {
   [[nodiscard]] double read() const {
     const Keys& keys = config_.keys;
     const Family& family = config_.family;
-    if (is_local() && block_.find("rope_theta") == nullptr) {
-      return checked(keys.get<double>(family.local_key).value_or(family.local_base),
-                     keys.path(family.local_key));
+    if (is_local()) {
+      const auto beside = keys.get<double>(family.local_key);
+      const auto own = block_.get<double>("rope_theta");
+      if (!own) return checked(beside.value_or(family.local_base), keys.path(family.local_key));
+      if (beside && *beside != *own && *beside != family.local_base) {
+        refuse_json(block_.path("rope_theta"), ": ", *own, " beside ", keys.path(family.local_key),
+                    " ", *beside, ": want one value");
+      }
     }
     if (const auto value = listed(keys, "layer_rope_theta", layer_)) {
       return *value == 0 ? 0 : checked(*value, keys.path("layer_rope_theta"));
@@ -105,7 +110,7 @@ class BaseReader {
     if (const auto found =
             agreed(keys, {config_.family.base_key,
                           is_local ? config_.family.base_key : std::string_view("rope_theta"),
-                          "rotary_emb_base", "rope_freq_constant"})) {
+                          "rotary_emb_base", "rope_freq_constant", "rope_embedding_base"})) {
       base = found->number;
     }
     if (const auto ratio = keys.get<double>("rope_ratio")) {
@@ -320,9 +325,8 @@ void add_axes(const Config& config, const Keys& block, SpecFields& fields) {
 // ---- The layer. ----
 
 Pairing pairing_in(const Config& config) {
-  const Json* const interleave = config.keys.find("rope_interleave");
-  if (interleave != nullptr && *interleave == false) return Pairing::kHalves;
-  return config.family.pairing;
+  const bool is_interleaved = config.keys.get<bool>("rope_interleave").value_or(true);
+  return is_interleaved ? config.family.pairing : Pairing::kHalves;
 }
 
 // Spec's own checks speak of its fields, which in a block have the same names.
@@ -335,7 +339,12 @@ Spec spec_of(SpecFields fields, const Keys& block) {
     if (what.starts_with(kScaling)) what.remove_prefix(kScaling.size());
     const std::string_view key = what.substr(0, what.find_first_of(" [:"));
     if (key != "type" && block.find(key) != nullptr) {
-      refuse_json(block.path(key), ": ", what.substr(std::min(key.size() + 1, what.size())));
+      std::string_view rest = what.substr(key.size());
+      const std::size_t index =
+          rest.starts_with("[") ? std::min(rest.find(']') + 1, rest.size()) : 0;
+      const std::string path = message(block.path(key), rest.substr(0, index));
+      rest.remove_prefix(index);
+      refuse_json(path, ": ", rest.substr(std::min<std::size_t>(1, rest.size())));
     }
     refuse_json(block.path().empty() ? "config" : block.path(), ": ", what);
   }
@@ -349,9 +358,12 @@ double softmax_factor(const Keys& block, const Scaling& scaling) {
   return magnitude * magnitude;
 }
 
-std::int64_t length_at(const Config& config, std::string_view key, std::int64_t otherwise) {
+std::int64_t length_at(const Config& config, std::string_view key, std::int64_t otherwise,
+                       std::int64_t least = 1) {
   const std::int64_t value = config.keys.get<std::int64_t>(key).value_or(otherwise);
-  if (value < 1) refuse_json(config.keys.path(key), ": ", value, " is not an integer from 1");
+  if (value < least) {
+    refuse_json(config.keys.path(key), ": ", value, " is not an integer from ", least);
+  }
   return value;
 }
 
@@ -374,7 +386,8 @@ std::optional<QueryScale> scale_of_rotated(const Config& config, const Keys& blo
                       *scaling.original_max_position_embeddings};
   }
   if (config.keys.is_true("use_logn_attn")) {
-    return QueryScale{QueryScale::Kind::kLogN, 0, 0, length_at(config, "seq_length", 2048)};
+    // Positions are measured by its logarithm.
+    return QueryScale{QueryScale::Kind::kLogN, 0, 0, length_at(config, "seq_length", 2048, 2)};
   }
   return std::nullopt;
 }
@@ -398,7 +411,6 @@ LayerDescription describe(const Config& config, const RopeBlocks& blocks, const 
     result.query_scale = scale_of_unrotated(config);
     return result;
   }
-  warn_of_unread(config, *given);
   const Keys block = block_for(config, blocks, *given, layer);
   // Without its scaling the block still has the base.
   const double base = BaseReader(config, *given, layer, blocks.nested()).read();

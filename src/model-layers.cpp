@@ -4,6 +4,7 @@
 #include <array>
 
 #include "model-config.hpp"
+#include "words.hpp"
 
 namespace ropewalk {
 namespace {
@@ -107,22 +108,21 @@ std::vector<std::string> types_from_numbers(const Config& config, std::int64_t c
 std::int64_t period_at(const Config& config, std::string_view key, std::int64_t otherwise) {
   if (key.empty()) return otherwise;
   const Json* const value = config.keys.find(key);
-  if (value == nullptr || value->is_array() || value->is_string()) return otherwise;
+  if (value == nullptr) return otherwise;
+  // EXAONE's "LLLG".
+  if (value->is_string() && config.family.unrotated == Unrotated::kFullIfSlid) {
+    const auto& letters = value->get_ref<const std::string&>();
+    if (letters.empty() || letters.find_first_not_of('L') != letters.size() - 1 ||
+        letters.back() != 'G') {
+      refuse_json(config.keys.path(key), ": ", quoted(letters), ", want an integer or \"LLLG\"");
+    }
+    return static_cast<std::int64_t>(letters.size());
+  }
   const std::int64_t period = config.keys.get<std::int64_t>(key).value_or(otherwise);
   if (period < 1 || period > kMaxLayers) {
     refuse_json(config.keys.path(key), ": ", period, " is not an integer from 1 to ", kMaxLayers);
   }
   return period;
-}
-
-std::vector<std::string> words_of(std::string_view words) {
-  std::vector<std::string> result;
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find(' ', begin), words.size());
-    result.emplace_back(words.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return result;
 }
 
 LayerPattern pattern_of(const Config& config) {
@@ -215,6 +215,10 @@ void apply_no_rope_layers(const Config& config, std::vector<Layer>& layers) {
   const bool given = list && !list->empty();
   if (!given && config.family.unrotated != Unrotated::kListed) return;
   const std::int64_t interval = period_at(config, "no_rope_layer_interval", 4);
+  if (given && list->size() > layers.size()) {
+    config.warn(config.keys.path("no_rope_layers"), ": ", list->size(),
+                " layers, of which the first ", layers.size(), " are read");
+  }
   for (Layer& layer : layers) {
     const auto i = static_cast<std::size_t>(layer.index);
     if (given && i >= list->size()) {

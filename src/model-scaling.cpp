@@ -124,6 +124,11 @@ void add_original(const Config& config, const Keys& block, std::string_view rule
   scaling[kKey] = outside ? *outside : *inside;
 }
 
+bool has_original(const Config& config, const Keys& block) {
+  constexpr std::string_view kKey = "original_max_position_embeddings";
+  return block.find(kKey) != nullptr || config.keys.find(kKey) != nullptr;
+}
+
 // How often the original length the new one is, where the config does not say it.
 void add_factor(const Config& config, const Keys& block, const Rule& rule, Json& scaling) {
   const auto original = scaling["original_max_position_embeddings"].get<std::int64_t>();
@@ -136,11 +141,16 @@ void add_factor(const Config& config, const Keys& block, const Rule& rule, Json&
       return;
     }
     if (original < 1) return;  // refused by Spec
+    if (!is_longrope && !has_original(config, block)) {
+      refuse_json(block.path("factor"), ": missing, type ", rule.name,
+                  " wants it, or original_max_position_embeddings");
+    }
     scaling["factor"] = static_cast<double>(trained_or_refuse(config, block, rule.name)) /
                         static_cast<double>(original);
   } else if (trained && original > 0 && scaling["factor"].is_number()) {
     const double ratio = static_cast<double>(*trained) / static_cast<double>(original);
-    if (scaling["factor"].get<double>() != ratio) {
+    // A context no longer than the original says nothing: Qwen2.5's documents have such a config.
+    if (ratio != 1 && scaling["factor"].get<double>() != ratio) {
       config.warn(
           block.path("factor"), ": ", scaling["factor"].get<double>(),
           " is taken, not max_position_embeddings / original_max_position_embeddings, which is ",
@@ -189,8 +199,8 @@ BlockRule rule_of(const Config& config, const Keys& block, std::int64_t head_dim
   const Rule& rule = rule_in(block);
   if (rule.type == Scaling::Type::kDefault) return {};
   Json scaling = {{"type", name(rule.type)}};
-  for (const auto& [key, value] : block.object().items()) {
-    if (!value.is_null() && has_word(rule.takes, key)) scaling[key] = value;
+  for (const std::string& key : words_of(rule.takes)) {
+    if (const Json* const value = block.find(key)) scaling[key] = *value;
   }
   if (has_word(rule.takes, "original_max_position_embeddings")) {
     add_original(config, block, rule.name, scaling);
@@ -214,6 +224,15 @@ BlockRule rule_of(const Config& config, const Keys& block, std::int64_t head_dim
 bool is_rope_key(std::string_view key) {
   return has_word(kOtherKeys, key) || has_word(kScalingKeys, key);
 }
+
+bool scales(std::string_view key, const Json& value) {
+  if (key != "rope_type" && key != "type") {
+    return has_word(kScalingKeys, key) && !has_word(kOtherKeys, key);
+  }
+  return value.is_string() && value != "default" && value != "mrope";
+}
+
+bool scales(const Keys& block) { return rule_in(block).type != Scaling::Type::kDefault; }
 
 void warn_of_unread(const Config& config, const Keys& block) {
   const Rule& rule = rule_in(block);

@@ -227,6 +227,16 @@ Scaling scaling_from_json(const Json& object, std::string_view path) {
   return scaling;
 }
 
+bool is_spec(const Json& value) {
+  const auto is_key = [](const auto& item) {
+    return std::any_of(kSpecKeys.begin(), kSpecKeys.end(),
+                       [&](const Key<SpecFields>& row) { return row.name == item.key(); });
+  };
+  if (!value.is_object() || !value.contains("head_dim")) return false;
+  const auto items = value.items();
+  return std::all_of(items.begin(), items.end(), is_key);
+}
+
 Spec spec_from_json(std::string_view json) {
   const Json object = parse_json(json, "a Spec", kMaxDepth);
   SpecFields fields;

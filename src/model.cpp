@@ -111,13 +111,16 @@ void ModelBuilder::add_layer(LayerDescription layer) {
 void ModelBuilder::add_kind(LayerDescription layer) { kind_of(std::move(layer)); }
 
 void ModelBuilder::warn(const std::string& line) {
-  const auto end = model_.warnings_.end();
-  if (std::find(model_.warnings_.begin(), end, line) == end) model_.warnings_.push_back(line);
+  // Nobody reads more; a file of junk would have as many as it has keys.
+  constexpr std::size_t kMost = 100;
+  if (warned_.size() > kMost || !warned_.insert(line).second) return;
+  const bool is_last = warned_.size() > kMost;
+  model_.warnings_.push_back(
+      is_last ? message("more than ", kMost, " warnings: the rest is not said") : line);
 }
 
 Model ModelBuilder::build() && {
   if (model_.kinds_.empty()) refuse("a model without layers");
-  if (model_.kinds_.size() == 1) model_.kinds_.front().layer_type_ = "full_attention";
   return std::move(model_);
 }
 

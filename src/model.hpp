@@ -7,6 +7,7 @@
 #include <optional>
 #include <ropewalk/model.hpp>
 #include <string>
+#include <unordered_set>
 
 #include "formats/source.hpp"
 
@@ -34,13 +35,14 @@ class ModelBuilder {
   // One line; said once, however often it is noticed.
   void warn(const std::string& line);
 
-  // With at least one layer or kind. A single kind is named full_attention.
+  // With at least one layer or kind.
   Model build() &&;
 
  private:
   LayerKind& kind_of(LayerDescription&& layer);
 
   Model model_;
+  std::unordered_set<std::string> warned_;
   std::int64_t layers_ = 0;
 };
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ropewalk {
 
@@ -16,6 +18,16 @@ inline bool has_word(std::string_view words, std::string_view word) {
     begin = end + 1;
   }
   return false;
+}
+
+inline std::vector<std::string> words_of(std::string_view words) {
+  std::vector<std::string> result;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    if (end > begin) result.emplace_back(words.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return result;
 }
 
 }  // namespace ropewalk

@@ -68,6 +68,158 @@ TEST(ModelConfig, names_that_cannot_be_shown_are_refused) {
             R"(config.json: layer_types[0]: "a\nb" is not a name of up to 100 bytes on one line)");
 }
 
+// ---- Scaling that no layer would have. ----
+
+std::string gemma3(const std::string& keys) {
+  return R"({"model_type": "gemma3_text", "hidden_size": 2560, "num_attention_heads": 8,
+             "head_dim": 256, "num_hidden_layers": 6, "max_position_embeddings": 131072, )" +
+         keys + "}";
+}
+
+TEST(ModelConfig, a_block_of_what_is_no_type_of_layer_is_refused) {
+  const std::string sliding = R"("sliding_attention": {"rope_type": "default", "rope_theta": 1e4})";
+  const std::string linear = R"({"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6})";
+  EXPECT_EQ(
+      refusal(gemma3(R"("rope_parameters": {"full_atention": )" + linear + ", " + sliding + "}")),
+      "config.json: rope_parameters.full_atention: no type of layer; those of this model are: "
+      "full_attention, sliding_attention");
+  EXPECT_TRUE(has(refusal(gemma3(R"("rope_parameters": {"foo_attention": )" + linear +
+                                 R"(, "full_attention": )" + linear + ", " + sliding + "}")),
+                  "rope_parameters.foo_attention: no type of layer"));
+}
+
+TEST(ModelConfig, scaling_that_no_layer_has_is_refused_or_warned_about) {
+  const std::string linear = R"({"rope_type": "linear", "factor": 8.0})";
+  EXPECT_EQ(refusal(llama(R"("rope_parameters": {"sliding_attention": )" + linear +
+                          R"(, "full_attention": {"rope_type": "default"}})")),
+            "config.json: rope_parameters.sliding_attention: scaling for a type of layer that this "
+            "model does not have");
+  EXPECT_EQ(refusal(R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12, "rope_scaling": )" +
+                    linear + "}"),
+            "config.json: rope_scaling: scaling, and no layer of this model rotates");
+  EXPECT_EQ(
+      warnings(gemma3(R"("sliding_window_pattern": 100, "rope_scaling": )" + linear)),
+      "rope_scaling: not applied, all layers are of sliding_attention, which it is not for\n");
+}
+
+TEST(ModelConfig, what_stands_around_the_language_model_may_not_contradict_it) {
+  const auto vl = [](const std::string& inside, const std::string& beside) {
+    return R"({"model_type": "qwen2_5_vl", "text_config": {"model_type": "qwen2_5_vl_text",
+        "hidden_size": 2048, "num_attention_heads": 16, "max_position_embeddings": 128000,
+        "rope_theta": 1000000.0, "rope_scaling": )" +
+           inside + "}, " + beside + "}";
+  };
+  const std::string plain = R"({"type": "default", "mrope_section": [16, 24, 24]})";
+  const std::string yarn = R"({"type": "yarn", "factor": 4.0, "mrope_section": [16, 24, 24],
+                               "original_max_position_embeddings": 32768})";
+  EXPECT_EQ(warnings(vl(plain, R"("rope_theta": 1000000, "rope_scaling": {"rope_type": "default",
+                     "type": "mrope", "mrope_section": [16, 24, 24]})")),
+            "");
+  EXPECT_EQ(refusal(vl(plain, R"("rope_theta": 500000)")),
+            "config.json: rope_theta: 500000 beside text_config.rope_theta 1000000.0: want one "
+            "value");
+  EXPECT_TRUE(has(refusal(vl(plain, R"("rope_scaling": )" + yarn)), "rope_scaling."));
+  EXPECT_EQ(refusal(vl("null", R"("rope_scaling": {"rope_type": "linear", "factor": 4.0})")),
+            "config.json: rope_scaling.factor: 4.0 is not read: text_config is, and wants it");
+}
+
+TEST(ModelConfig, parts_within_parts_have_an_end) {
+  std::string config = llama("");
+  for (int i = 0; i < 10; ++i) config = R"({"text_config": )" + config + "}";
+  EXPECT_TRUE(has(refusal(config), "parts within parts, want at most 4"));
+}
+
+TEST(ModelConfig, blocks_and_what_stands_beside_them_may_not_contradict) {
+  const std::string blocks = R"("rope_parameters": {
+      "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+      "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}})";
+  EXPECT_EQ(warnings(gemma3(blocks)), "");
+  EXPECT_EQ(refusal(gemma3(blocks + R"(, "rope_local_base_freq": 77777)")),
+            "config.json: rope_parameters.sliding_attention.rope_theta: 10000 beside "
+            "rope_local_base_freq 77777: want one value");
+  EXPECT_EQ(warnings(gemma3(blocks + R"(, "rope_scaling": {"type": "linear", "factor": 8.0})")),
+            "");
+  EXPECT_EQ(
+      refusal(gemma3(blocks + R"(, "rope_scaling": {"rope_type": "linear", "factor": 4.0})")),
+      "config.json: rope_scaling.factor: 4.0 beside a block for each type of layer, none of which "
+      "says so: want one value");
+}
+
+// ---- Other files, other models. ----
+
+TEST(ModelConfig, a_spec_is_no_config) {
+  EXPECT_EQ(refusal(R"({"head_dim": 128, "pairing": "halves", "base": 500000})"),
+            "config.json: is a Spec, not a model's config: read it as one, with --spec or "
+            "spec_from_json");
+  EXPECT_EQ(refusal(R"({"hidden_size": 64})"),
+            "config.json: model_type: missing, and there is no key of RoPE to go by");
+}
+
+TEST(ModelConfig, other_models_of_the_same_name_are_refused) {
+  EXPECT_TRUE(has(refusal(R"({"model_type": "chatglm", "hidden_size": 4096,
+      "num_attention_heads": 32, "num_layers": 28, "position_encoding_2d": true})"),
+                  "config.json: position_encoding_2d: this is ChatGLM-6B"));
+  EXPECT_TRUE(has(refusal(R"({"model_type": "chatglm", "hidden_size": 4096,
+      "num_attention_heads": 32, "num_layers": 28, "inner_hidden_size": 16384})"),
+                  "config.json: inner_hidden_size: this is ChatGLM-6B"));
+  EXPECT_TRUE(has(refusal(R"({"model_type": "mpt", "d_model": 4096, "n_heads": 32,
+      "attn_config": {"rope": true, "alibi": false}})"),
+                  "config.json: attn_config.rope: MPT with RoPE"));
+  EXPECT_EQ(refusal(R"({"model_type": "mpt", "d_model": 4096, "n_heads": 32,
+      "attn_config": {"rope": false, "alibi": true}})"),
+            "accepted");
+}
+
+TEST(ModelConfig, what_turns_or_moves_the_text_of_a_terminal_is_escaped) {
+  EXPECT_EQ(
+      refusal("{\"model_type\": \"a\u009b31mb\"}"),
+      R"(config.json: model_type: "a\u009b31mb" is not a name of up to 100 bytes on one line)");
+  EXPECT_EQ(warnings(with_scaling("{\"type\": \"default\", \"\u202egnp\": 1}")),
+            "rope_scaling.\\u202egnp: ignored, not a key that is known here\n");
+  const std::string raw = refusal("{\"a\": \x9b}");
+  EXPECT_TRUE(has(raw, "not JSON")) << raw;
+  EXPECT_EQ(raw.find('\x9b'), std::string::npos);
+}
+
+TEST(ModelConfig, a_file_of_junk_has_its_warnings_counted) {
+  std::string block = R"({"type": "default")";
+  for (int i = 0; i < 20000; ++i) block += ", \"k" + std::to_string(i) + "\": 1";
+  const Model model = Model::from_config(with_scaling(block + "}"));
+  ASSERT_EQ(model.warnings().size(), 101u);
+  EXPECT_EQ(model.warnings()[100], "more than 100 warnings: the rest is not said");
+}
+
+TEST(ModelConfig, values_of_other_types_are_refused) {
+  EXPECT_EQ(refusal(gemma3(R"("sliding_window_pattern": "LLLG")")),
+            R"(config.json: sliding_window_pattern: got a string "LLLG", want an integer)");
+  EXPECT_EQ(refusal(gemma3(R"("sliding_window_pattern": [1])")),
+            "config.json: sliding_window_pattern: got an array, want an integer");
+  EXPECT_EQ(refusal(R"({"model_type": "deepseek_v3", "rope_interleave": "x", "head_dim": 64})"),
+            R"(config.json: rope_interleave: got a string "x", want true or false)");
+  EXPECT_EQ(refusal(R"({"model_type": "exaone4", "head_dim": 64, "sliding_window_pattern": "GL"})"),
+            R"(config.json: sliding_window_pattern: "GL", want an integer or "LLLG")");
+  EXPECT_EQ(refusal(R"({"model_type": "qwen", "kv_channels": 128, "use_logn_attn": true,
+                        "seq_length": 1})"),
+            "config.json: seq_length: 1 is not an integer from 2");
+}
+
+TEST(ModelConfig, the_factor_of_yarn_must_be_said) {
+  EXPECT_EQ(refusal(with_scaling(R"({"type": "yarn"})")),
+            "config.json: rope_scaling.factor: missing, type yarn wants it, or "
+            "original_max_position_embeddings");
+  // As the documents of Qwen2.5 have it.
+  EXPECT_EQ(warnings(with_scaling(R"({"type": "yarn", "factor": 4.0,
+                                      "original_max_position_embeddings": 8192})")),
+            "");
+}
+
+TEST(ModelConfig, the_base_of_phi3small_is_read) {
+  EXPECT_EQ(spec_of(R"({"model_type": "phi3small", "hidden_size": 4096, "num_attention_heads": 32,
+                        "rope_embedding_base": 1000000})")
+                .base(),
+            1e6);
+}
+
 TEST(ModelConfig, nothing_is_no_scaling) {
   for (const char* block :
        {"null", "{}", R"("")", R"({"rope_type": "default"})", R"({"type": null})"}) {
@@ -130,6 +282,13 @@ TEST(ModelConfig, longrope_of_no_more_than_its_original_length_has_m_1) {
               std::sqrt(1 + std::log(2.0) / std::log(4096.0)), 1e-15);
 }
 
+TEST(ModelConfig, an_element_of_a_list_is_named) {
+  std::string config = longrope(R"("original_max_position_embeddings": 4096)");
+  config.replace(config.find("1.5"), 3, "0.0");
+  EXPECT_TRUE(has(refusal(config), "config.json: rope_scaling.short_factor[1]: 0 is not"))
+      << refusal(config);
+}
+
 TEST(ModelConfig, the_number_of_longrope_factors_is_checked) {
   const std::string config =
       longrope(R"("original_max_position_embeddings": 4096, "head_dim": 96)");
@@ -177,7 +336,7 @@ TEST(ModelConfig, a_base_that_is_none_is_refused) {
             "config.json: rope_theta: -1 is not a finite number of at least 2^-30");
   EXPECT_EQ(refusal(theta(R"("1e6")")),
             R"(config.json: rope_theta: got a string "1e6", want a number)");
-  EXPECT_EQ(refusal(theta("NaN")), R"(config.json: rope_theta: got a string "NaN", want a number)");
+  EXPECT_EQ(refusal(theta("NaN")), "config.json: rope_theta: got NaN, want a number");
   EXPECT_EQ(refusal(theta("true")), "config.json: rope_theta: got a boolean true, want a number");
   const std::string missing = R"({"model_type": "llama", "head_dim": 64})";
   EXPECT_EQ(spec_of(missing).base(), 10000);

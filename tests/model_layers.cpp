@@ -64,6 +64,19 @@ TEST(ModelLayers, layers_of_two_bases_are_two_kinds_in_the_order_of_their_first)
             (std::vector<std::int64_t>{5, 11}));
 }
 
+TEST(ModelLayers, a_lone_kind_has_the_name_that_the_file_has) {
+  const Model model = Model::from_config(llama(
+      R"("num_hidden_layers": 2, "layer_types": ["sliding_attention", "sliding_attention"])"));
+  ASSERT_EQ(model.kinds().size(), 1u);
+  EXPECT_EQ(&model.kind("sliding_attention"), &model.kinds()[0]);
+}
+
+TEST(ModelLayers, a_list_that_is_too_long_is_warned_about) {
+  EXPECT_EQ(warnings(R"({"model_type": "smollm3", "head_dim": 64, "num_hidden_layers": 2,
+                         "no_rope_layers": [1, 1, 0]})"),
+            "no_rope_layers: 3 layers, of which the first 2 are read\n");
+}
+
 TEST(ModelLayers, layers_without_rope_do_not_rotate) {
   const auto rotating = [](const std::string& config) {
     const Model model = Model::from_config(config);

@@ -34,7 +34,7 @@ struct QueryScale {
 // What a model says of its layers of one kind.
 class LayerKind {
  public:
-  // "full_attention", "sliding_attention" ...; full_attention if there is one kind only.
+  // "full_attention", "sliding_attention" ..., as the file names it.
   [[nodiscard]] const std::string& layer_type() const noexcept { return layer_type_; }
   // Ascending. Empty if the file does not say how many layers there are.
   [[nodiscard]] std::span<const std::int64_t> layer_indices() const noexcept {
