@@ -397,11 +397,9 @@ void RopeBlocks::check_used(const Config& config, const Layers& layers) const {
       for (const std::string& type : types) names += message(names.empty() ? "" : ", ", type);
       refuse_json(path_of(label), ": no type of layer; those of this model are: ", names);
     }
-    if (!scales(Keys(value, path_of(label)))) continue;
-    if (!is_usual) {
-      refuse_json(path_of(label), ": scaling for a type of layer that this model does not have");
+    if (scales(Keys(value, path_of(label)))) {
+      config.warn(path_of(label), ": not applied, no layer of this type rotates");
     }
-    config.warn(path_of(label), ": not applied, no layer of this type rotates");
   }
 }
 

@@ -88,12 +88,11 @@ TEST(ModelConfig, a_block_of_what_is_no_type_of_layer_is_refused) {
                   "rope_parameters.foo_attention: no type of layer"));
 }
 
-TEST(ModelConfig, scaling_that_no_layer_has_is_refused_or_warned_about) {
+TEST(ModelConfig, scaling_that_no_layer_takes_is_refused_or_warned_about) {
   const std::string linear = R"({"rope_type": "linear", "factor": 8.0})";
-  EXPECT_EQ(refusal(llama(R"("rope_parameters": {"sliding_attention": )" + linear +
-                          R"(, "full_attention": {"rope_type": "default"}})")),
-            "config.json: rope_parameters.sliding_attention: scaling for a type of layer that this "
-            "model does not have");
+  EXPECT_TRUE(has(warnings(llama(R"("rope_parameters": {"sliding_attention": )" + linear +
+                                 R"(, "full_attention": {"rope_type": "default"}})")),
+                  "rope_parameters.sliding_attention: not applied, no layer of this type rotates"));
   EXPECT_EQ(refusal(R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12, "rope_scaling": )" +
                     linear + "}"),
             "config.json: rope_scaling: scaling, and no layer of this model rotates");
