@@ -59,7 +59,7 @@ std::string wavelength_text(double frequency) {
 
 // The first of the two elements of a pair is its place in the window, as the Spec says.
 std::string elements_of(const Spec& spec, std::int64_t pair) {
-  const std::int64_t part = spec.rotary_dim() / spec.window_parts();  // elements of a part
+  const std::int64_t part = spec.part_dim();  // elements of a part
   const std::int64_t i = pair % (part / 2);
   const bool halves = spec.pairing() == Pairing::kHalves;
   const std::int64_t first = spec.rotary_offset() + pair / (part / 2) * part + (halves ? i : 2 * i);

@@ -34,7 +34,8 @@ ROOMS = {
     "given": ("spec", "angles", "element"),
     "operands": ("spec", "rope", "positions", "angles", "overlap"),
     "angles": ("spec", "rope", "positions", "kernels", "rows", "given"),
-    "rotate": ("spec", "rope", "positions", "angles", "kernels", "rows", "operands"),
+    "walk": ("spec", "angles", "kernels", "rows", "operands"),
+    "rotate": ("spec", "rope", "positions", "angles", "kernels", "operands", "walk"),
     "check": ("spec", "frequencies", "rope", "positions", "angles", "rotate", "element"),
     "model": ("spec", "formats", "vision"),
     "formats": (),
@@ -47,7 +48,7 @@ FREE = ("error", "tensor", "version", "options", "message", "element", "words")
 # Rooms made of several sources: their stem may go on after the room's name (kernels-inl, model-gguf).
 SPLIT = ("kernels", "model", "ropewalk", "vision")
 # Rooms without a public header.
-PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "message", "words", "formats")
+PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operands", "walk", "message", "words", "formats")
 # Rooms that use public headers only, of src/ too.
 OUTSIDERS = ("check", "ropewalk")
 # Folders that are rooms, and what they use beside public headers and FREE.
@@ -60,7 +61,8 @@ OTHERS = {
     r"(immintrin|cpuid)\.h$": ("kernels",),
     r"nlohmann/": ("model", "formats", "cli"),
     r"CLI/": ("cli",),
-    r"(fcntl|unistd|sys/\w+)\.h$": ("formats", "bench", "cli"),
+    r"unistd\.h$": ("formats", "bench", "cli", "kernels"),  # kernels: the size of a cache
+    r"(fcntl|sys/\w+)\.h$": ("formats", "bench", "cli"),
 }
 
 # Words that do not occur in the library -> the rooms that are let off, and the reason.

@@ -182,6 +182,8 @@ void Angles::fill(const Rope& rope, const Positions& positions, const Options& r
   const std::size_t block = std::min(pairs, kernels::kMaxRowPairs);
   const auto step = static_cast<std::int64_t>(tile_tokens(block));
   const Turning turning{&rope, &positions};
+  AngleMemory memory;
+  kernels::AngleJob job;
   for (std::int64_t b = 0; b < batch_; ++b) {
     for (std::int64_t t = 0; t < tokens_; t += step) {
       const auto tokens = static_cast<std::size_t>(std::min(step, tokens_ - t));
@@ -189,8 +191,9 @@ void Angles::fill(const Rope& rope, const Positions& positions, const Options& r
         const std::size_t at = static_cast<std::size_t>(b * tokens_ + t) * 2 * padded + i;
         void* data = is_double_ ? static_cast<void*>(doubles_.data() + at)
                                 : static_cast<void*>(floats_.data() + at);
-        fill_rows(turning, {b, t, tokens, i, std::min(block, pairs - i)},
-                  {data, is_double_, 2 * padded, padded}, table);
+        make_angle_job(turning, {b, t, tokens, i, std::min(block, pairs - i)},
+                       {data, is_double_, 2 * padded, padded}, memory, job);
+        table.angles[is_double_ ? 1 : 0](job);
       }
     }
   }

@@ -95,7 +95,7 @@ struct Pair {
   std::size_t a, b;
 };
 Pair pair_at(const Spec& spec, Pairing pairing, std::size_t n) {
-  const auto part = static_cast<std::size_t>(spec.rotary_dim() / spec.window_parts());
+  const auto part = static_cast<std::size_t>(spec.part_dim());
   const std::size_t i = n % (part / 2);
   const std::size_t start = static_cast<std::size_t>(spec.rotary_offset()) + n / (part / 2) * part;
   if (pairing == Pairing::kHalves) return {start + i, start + i + part / 2};

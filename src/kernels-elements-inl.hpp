@@ -26,6 +26,7 @@ struct Whole {
   using Element = T;
   using Lane = T;
   using Tag = hn::CappedTag<T, 32 / sizeof(T)>;  // 256 bits: measured faster than 512 for halves
+  using WideTag = hn::ScalableTag<T>;            // but not for neighbours
 
   template <class D>
   static HWY_INLINE hn::Vec<D> Load(D d, const T* from) {
@@ -34,6 +35,11 @@ struct Whole {
   template <class D>
   static HWY_INLINE void Store(D d, hn::Vec<D> v, T* to) {
     hn::StoreU(v, d, to);
+  }
+  // What Store would write, given to put(vector, tag).
+  template <class D, class F>
+  static HWY_INLINE void Put(D d, hn::Vec<D> v, F put) {
+    put(v, d);
   }
   template <class D>
   static HWY_INLINE void LoadPairs(D d, const T* from, hn::Vec<D>& a, hn::Vec<D>& b) {
@@ -73,11 +79,14 @@ struct Half {
     a = Conversion::Widen(d, hn::And(pairs, hn::Set(du, 0xFFFFu)));
     b = Conversion::Widen(d, hn::ShiftRight<16>(pairs));
   }
+  template <class D, class F>
+  static HWY_INLINE void PutPairs(D d, hn::Vec<D> a, hn::Vec<D> b, F put) {
+    const hn::Repartition<Element, D> d16;
+    put(hn::BitCast(d16, Conversion::RoundPairs(d, a, b)), d16);
+  }
   template <class D>
   static HWY_INLINE void StorePairs(D d, hn::Vec<D> a, hn::Vec<D> b, Element* to) {
-    const hn::Repartition<Element, D> d16;
-    const auto pairs = hn::Or(hn::ShiftLeft<16>(Conversion::Round(d, b)), Conversion::Round(d, a));
-    hn::StoreU(hn::BitCast(d16, pairs), d16, to);
+    PutPairs(d, a, b, [to](auto raw, auto tag) HWY_ATTR { hn::StoreU(raw, tag, to); });
   }
 #endif
 };
@@ -89,17 +98,42 @@ struct WidenBf16 {
   }
 };
 
-// f32 -> bf16, to nearest even, in integers: Highway's own demotion truncates. A NaN becomes the
-// quiet NaN of the same sign and upper payload.
+// f32 -> bf16, to nearest even, in integers: Highway's own demotion truncates. There is no need to
+// look for NaNs: one that comes of bf16 elements and finite factors is theirs made quiet, or the
+// CPU's own, with nothing in the lower half that could carry.
 struct RoundInIntegers : WidenBf16 {
   template <class D>
-  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> Round(D, hn::Vec<D> v) {
+  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> Round(D d, hn::Vec<D> v) {
+    return hn::ShiftRight<16>(Rounded(d, v));
+  }
+#if HWY_TARGET != HWY_SCALAR
+  // a in the lower halves of lanes, b in the upper ones. All upper halves are put together, and all
+  // lower ones, and a carry goes from these to those: of more than half a unit, or of half a unit
+  // where the upper half is odd.
+  template <class D>
+  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundPairs(D, hn::Vec<D> a, hn::Vec<D> b) {
+    const hn::RebindToUnsigned<D> du;
+    const hn::RepartitionToNarrow<hn::RebindToSigned<D>> d16;
+    const auto halves = [d16](auto v) HWY_ATTR { return hn::BitCast(d16, v); };
+    const auto a_bits = hn::BitCast(du, a), b_bits = hn::BitCast(du, b);
+    const auto upper = hn::OddEven(halves(b_bits), halves(hn::ShiftRight<16>(a_bits)));
+    const auto lower = hn::OddEven(halves(hn::ShiftLeft<16>(b_bits)), halves(a_bits));
+    const auto odd = hn::And(upper, hn::Set(d16, 1));
+    const auto beyond_half =
+        hn::Xor(lower, hn::Set(d16, std::int16_t{-0x8000}));  // as signed numbers
+    const auto carries = hn::Gt(hn::SaturatedAdd(beyond_half, odd), hn::Zero(d16));
+    return hn::BitCast(du, hn::Sub(upper, hn::VecFromMask(d16, carries)));  // -1 where there is one
+  }
+#endif
+
+ private:
+  // In the upper halves.
+  template <class D>
+  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> Rounded(D, hn::Vec<D> v) {
     const hn::RebindToUnsigned<D> du;
     const auto bits = hn::BitCast(du, v);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
-    const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
-    return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), quiet, rounded);
+    return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFFu)), odd);
   }
 };
 
@@ -123,6 +157,30 @@ struct RoundByInstruction : WidenBf16 {
     return RoundInIntegers::Round(d, v);
 #endif
   }
+
+#if HWY_TARGET == HWY_AVX3
+  // All of a, then all of b: and one permutation of 16-bit lanes.
+  template <class D>
+  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundPairs(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    const hn::RebindToUnsigned<D> du;
+    constexpr std::uint32_t kLanes = hn::MaxLanes(D());
+    const auto order = hn::Add(hn::Iota(du, kLanes << 16), hn::ShiftLeft<16>(hn::Iota(du, 0)));
+    hn::Vec<decltype(du)> halves, pairs;
+    if constexpr (sizeof(a.raw) == 64) {
+      asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(halves.raw) : "v"(a.raw), "v"(b.raw));
+      asm("vpermw %1, %2, %0" : "=v"(pairs.raw) : "v"(halves.raw), "v"(order.raw));
+    } else {
+      asm("vcvtne2ps2bf16 %t1, %t2, %t0" : "=v"(halves.raw) : "v"(a.raw), "v"(b.raw));
+      asm("vpermw %t1, %t2, %t0" : "=v"(pairs.raw) : "v"(halves.raw), "v"(order.raw));
+    }
+    return pairs;
+  }
+#elif HWY_TARGET != HWY_SCALAR
+  template <class D>
+  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundPairs(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    return RoundInIntegers::RoundPairs(d, a, b);
+  }
+#endif
 };
 
 template <class Rounding>
@@ -169,6 +227,10 @@ using F16 = Half<ConvertF16, hn::FixedTag<float, 1>>;
 
 struct ConvertF16 {
   template <class D>
+  static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundPairs(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    return hn::Or(hn::ShiftLeft<16>(Round(d, b)), Round(d, a));
+  }
+  template <class D>
   static HWY_INLINE hn::Vec<D> Widen(D d, hn::Vec<hn::RebindToUnsigned<D>> lower) {
     const hn::Rebind<std::uint16_t, D> d16;
     const hn::Rebind<hwy::float16_t, D> dh;
@@ -182,9 +244,44 @@ struct ConvertF16 {
     return hn::PromoteTo(du, hn::BitCast(d16, hn::DemoteTo(dh, v)));
   }
 };
-using F16 = Half<ConvertF16, hn::CappedTag<float, 8>>;  // 256 bits: as fast, and no 512-bit clock
+// 256 bits: as fast, and no 512-bit clock. Whole vectors are converted as they come from memory.
+struct F16 : Half<ConvertF16, hn::CappedTag<float, 8>> {
+  using WideTag = Tag;
+
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Load(D d, const Element* from) {
+    const hn::Rebind<std::uint16_t, D> d16;
+    const hn::Rebind<hwy::float16_t, D> dh;
+    return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(d16, from)));
+  }
+  template <class D, class F>
+  static HWY_INLINE void Put(D, hn::Vec<D> v, F put) {
+    const hn::Rebind<std::uint16_t, D> d16;
+    const hn::Rebind<hwy::float16_t, D> dh;
+    put(hn::BitCast(d16, hn::DemoteTo(dh, v)), d16);
+  }
+  template <class D>
+  static HWY_INLINE void Store(D d, hn::Vec<D> v, Element* to) {
+    Put(d, v, [to](auto raw, auto tag) HWY_ATTR { hn::StoreU(raw, tag, to); });
+  }
+};
 
 #endif
+
+// The same, stored past the caches: to whole vectors of memory that will not be read soon.
+template <class IoT>
+struct Streaming : IoT {
+#if HWY_TARGET != HWY_SCALAR
+  template <class D>
+  static HWY_INLINE void Store(D d, hn::Vec<D> v, typename IoT::Element* to) {
+    IoT::Put(d, v, [to](auto raw, auto tag) HWY_ATTR { hn::Stream(raw, tag, to); });
+  }
+  template <class D>
+  static HWY_INLINE void StorePairs(D d, hn::Vec<D> a, hn::Vec<D> b, typename IoT::Element* to) {
+    IoT::PutPairs(d, a, b, [to](auto raw, auto tag) HWY_ATTR { hn::Stream(raw, tag, to); });
+  }
+#endif
+};
 
 }  // namespace ropewalk::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -8,283 +8,260 @@
 #define ROPEWALK_SRC_KERNELS_INL_HPP_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
 
 #include "kernels-angles-inl.hpp"
-#include "kernels-elements-inl.hpp"
+#include "kernels-steps-inl.hpp"
 #include "kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk::kernels::HWY_NAMESPACE {
 
 // ---------------------------------------------------------------------------------------------
-// Steps: as many pairs as the tag has lanes. Every path computes a' and b' with these operations in
-// this order, so that all of them agree bit for bit.
+// Rows: cos and sin of one token, scaled.
 
-template <class V>
-HWY_INLINE void Turned(V a, V b, V c, V s, V& new_a, V& new_b) {
-  new_a = hn::MulSub(a, c, hn::Mul(b, s));
-  new_b = hn::MulAdd(b, c, hn::Mul(a, s));
-}
+template <class Lane>
+class Row {
+ public:
+  explicit Row(const TurnJob& job) : job_(job) {}
 
-// One pair, or the pairs of halves: each kind of element lies together, its partners `partner`
-// elements behind.
-template <class Io, class D, class E = typename Io::Element>
-HWY_INLINE void StepApart(D d, const E* in, E* out, std::size_t in_partner, std::size_t out_partner,
-                          hn::Vec<D> c, hn::Vec<D> s) {
-  hn::Vec<D> a, b;
-  Turned(Io::Load(d, in), Io::Load(d, in + in_partner), c, s, a, b);
-  Io::Store(d, a, out);
-  Io::Store(d, b, out + out_partner);
-}
-
-// Any pairing in, any pairing out.
-template <class IoT, bool kAdjacentIn, bool kAdjacentOut>
-struct Pairwise {
-  using Io = IoT;
-  using Element = typename Io::Element;
-  using Tag = typename Io::Tag;
-  static constexpr std::size_t kIn = kAdjacentIn ? 2 : 1;  // elements from a to the next pair's a
-  static constexpr std::size_t kOut = kAdjacentOut ? 2 : 1;
-  static constexpr std::size_t kRowPerPair = 1;
-
-  static HWY_INLINE void Step(Tag d, const Element* in, Element* out, std::size_t in_partner,
-                              std::size_t out_partner, hn::Vec<Tag> c, hn::Vec<Tag> s) {
-#if HWY_TARGET == HWY_SCALAR
-    StepApart<Io>(d, in, out, in_partner, out_partner, c, s);
-#else
-    hn::Vec<Tag> a, b, new_a, new_b;
-    if constexpr (kAdjacentIn) {
-      Io::LoadPairs(d, in, a, b);
-    } else {
-      a = Io::Load(d, in);
-      b = Io::Load(d, in + in_partner);
+  // Scales of 1 change nothing: the row is read where it is, and may be made bit by bit.
+  HWY_INLINE void Load(std::size_t t) {
+    double scale = job_.token_scales == nullptr ? 1.0 : job_.token_scales[t];
+    if (job_.divides_by_token_scales) scale = 1 / scale;
+    cos = static_cast<const Lane*>(job_.rows) + t * job_.row_stride;
+    sin = cos + job_.sines;
+    made_ = job_.angles == nullptr ? kMaxRowPairs : 0;
+    const double cos_scale = scale * job_.cos_scale, sin_scale = scale * job_.sin_scale;
+    if (HWY_UNLIKELY(cos_scale != 1 || sin_scale != 1)) {
+      Scale(static_cast<Lane>(cos_scale), static_cast<Lane>(sin_scale));
     }
-    Turned(a, b, c, s, new_a, new_b);
-    if constexpr (kAdjacentOut) {
-      Io::StorePairs(d, new_a, new_b, out);
-    } else {
-      Io::Store(d, new_a, out);
-      Io::Store(d, new_b, out + out_partner);
+  }
+
+  // The first `pairs` of a row that is still to be made.
+  HWY_INLINE void Make(std::size_t pairs) {
+    for (; HWY_UNLIKELY(made_ < pairs); made_ += kPadding) {
+      AnglesOfToken<Lane>(*job_.angles, made_, made_ + kPadding);
     }
-#endif
   }
-};
 
-#if HWY_TARGET == HWY_SCALAR
-template <class Io>
-using Neighbours = Pairwise<Io, true, true>;
-#else
-// Adjacent to adjacent for whole lanes, without deinterleaving: the row is spread once per token,
-// so that a vector of a head needs one swap of neighbours.
-//
-//     x         a0    b0    a1    b1
-//     swapped   b0    a0    b1    a1
-//     c         c0    c0    c1    c1
-//     s        -s0   +s0   -s1   +s1       x c + swapped s
-template <class IoT>
-struct Neighbours {
-  using Io = IoT;
-  using Element = typename Io::Element;
-  using Tag = hn::ScalableTag<Element>;
-  static constexpr std::size_t kIn = 2, kOut = 2;
-  static constexpr std::size_t kRowPerPair = 2;
+  const Lane* cos;
+  const Lane* sin;
 
-  static HWY_INLINE void Step(Tag d, const Element* in, Element* out, std::size_t, std::size_t,
-                              hn::Vec<Tag> c, hn::Vec<Tag> s) {
-    const auto x = hn::LoadU(d, in);
-    hn::StoreU(hn::MulAdd(x, c, hn::Mul(hn::Reverse2(d, x), s)), d, out);
-  }
-};
-#endif
-
-// ---------------------------------------------------------------------------------------------
-// Rows: cos and sin of one token, scaled, as a kind of step wants them; applied to one head.
-
-template <class Kind>
-struct RowTypes {
-  using Lane = typename Kind::Io::Lane;
-  using Element = typename Kind::Element;
-  using Tag = typename Kind::Tag;
-  using V = hn::Vec<Tag>;
-  static constexpr std::size_t kPer = Kind::kRowPerPair;
-
-  struct Scaled {
-    const Lane* cos;
-    const Lane* sin;
-    Lane cos_scale, sin_scale;
-  };
-
-  // To buffer: kPer `stride` of cosines, then as many sines; pairs 0 .. stride.
-  static HWY_INLINE void Spread(const Scaled& row, std::size_t stride, Lane* buffer) {
-    const Tag d;
-    const V cos_scale = hn::Set(d, row.cos_scale), sin_scale = hn::Set(d, row.sin_scale);
+ private:
+  HWY_NOINLINE void Scale(Lane cos_scale, Lane sin_scale) {
+    const std::size_t stride = padded(job_.pairs);
+    Make(stride);
+    const AngleTag<Lane> d;
+    Lane* const scaled = static_cast<Lane*>(job_.scaled);
+    const auto c = hn::Set(d, cos_scale), s = hn::Set(d, sin_scale);
     for (std::size_t i = 0; i < stride; i += hn::Lanes(d)) {
-      const V c = hn::Mul(hn::LoadU(d, row.cos + i), cos_scale);
-      const V s = hn::Mul(hn::LoadU(d, row.sin + i), sin_scale);
-      if constexpr (kPer == 2) {
-        hn::StoreInterleaved2(c, c, d, buffer + 2 * i);
-        hn::StoreInterleaved2(hn::Neg(s), s, d, buffer + 2 * (stride + i));
-      } else {
-        hn::StoreU(c, d, buffer + i);
-        hn::StoreU(s, d, buffer + stride + i);
-      }
+      hn::StoreU(hn::Mul(hn::LoadU(d, cos + i), c), d, scaled + i);
+      hn::StoreU(hn::Mul(hn::LoadU(d, sin + i), s), d, scaled + stride + i);
     }
+    cos = scaled;
+    sin = scaled + stride;
   }
+
+  const TurnJob& job_;
+  std::size_t made_;
 };
 
-// Of any width: cos and sin are read again for each head.
-template <class Kind>
-class AnyRow : RowTypes<Kind> {
-  using Types = RowTypes<Kind>;
-  using typename Types::Lane;
-  static constexpr std::size_t kPer = Types::kPer;
-
- public:
-  using typename Types::Element;
-  using typename Types::Scaled;
-  explicit AnyRow(std::size_t pairs) : pairs_(pairs), stride_(padded(pairs)) {}
-
-  HWY_INLINE void Load(const Scaled& row) { Types::Spread(row, stride_, buffer_); }
-
-  HWY_INLINE void Apply(const Element* in, Element* out, std::size_t in_partner,
-                        std::size_t out_partner) const {
-    const typename Kind::Tag d;
-    const std::size_t step = hn::Lanes(d) / kPer;  // pairs of one vector
-    const Lane* cos = buffer_;
-    const Lane* sin = buffer_ + kPer * stride_;
-    std::size_t i = 0;
-    for (; i + step <= pairs_; i += step) {
-      Kind::Step(d, in + i * Kind::kIn, out + i * Kind::kOut, in_partner, out_partner,
-                 hn::LoadU(d, cos + i * kPer), hn::LoadU(d, sin + i * kPer));
-    }
-    const hn::FixedTag<Lane, 1> one;
-    for (; i < pairs_; ++i) {
-      StepApart<typename Kind::Io>(one, in + i * Kind::kIn, out + i * Kind::kOut, in_partner,
-                                   out_partner, hn::Set(one, cos[i * kPer]),
-                                   hn::Set(one, sin[i * kPer + kPer - 1]));
-    }
-  }
-
- private:
-  std::size_t pairs_, stride_;
-  alignas(64) Lane buffer_[2 * kPer * kMaxRowPairs];
+// The heads of one token, all or some: where the first pair of the first one lies, and in elements how
+// far the next head is.
+template <class Element>
+struct Heads {
+  const Element* in;
+  Element* out;
+  std::ptrdiff_t in_head, out_head;
+  std::size_t in_partner, out_partner;
+  std::size_t count;
 };
 
-// Of a width known to the compiler: cos and sin stay in registers for all heads of a token.
-template <class Kind, std::size_t kPairs>
-class FixedRow : RowTypes<Kind> {
-  using Types = RowTypes<Kind>;
-  using typename Types::Lane;
-  using typename Types::Tag;
-  using typename Types::V;
-  static constexpr std::size_t kPer = Types::kPer;
-  static constexpr std::size_t kLanes = hn::MaxLanes(Tag());
-  static constexpr std::size_t kVectors = kPairs * kPer / kLanes;
-
- public:
-  using typename Types::Element;
-  using typename Types::Scaled;
-  static constexpr bool kFits = kLanes > 1 && kVectors* kLanes == kPairs* kPer;
-  explicit FixedRow(std::size_t) {}
-
-  HWY_INLINE void Load(const Scaled& row) {
-    const Tag d;
-    if constexpr (kPer == 2) {
-      alignas(64) Lane buffer[2 * kPer * padded(kPairs)];
-      Types::Spread(row, padded(kPairs), buffer);
-#pragma GCC unroll 32
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        cos_[v] = hn::Load(d, buffer + v * kLanes);
-        sin_[v] = hn::Load(d, buffer + kPer * padded(kPairs) + v * kLanes);
-      }
-    } else {
-      const V cos_scale = hn::Set(d, row.cos_scale), sin_scale = hn::Set(d, row.sin_scale);
-#pragma GCC unroll 32
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        cos_[v] = hn::Mul(hn::LoadU(d, row.cos + v * kLanes), cos_scale);
-        sin_[v] = hn::Mul(hn::LoadU(d, row.sin + v * kLanes), sin_scale);
-      }
-    }
-  }
-
-  HWY_INLINE void Apply(const Element* in, Element* out, std::size_t in_partner,
-                        std::size_t out_partner) const {
-#pragma GCC unroll 32
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      constexpr std::size_t kStep = kLanes / kPer;  // pairs of one vector
-      Kind::Step(Tag(), in + v * kStep * Kind::kIn, out + v * kStep * Kind::kOut, in_partner,
-                 out_partner, cos_[v], sin_[v]);
-    }
-  }
-
- private:
-  V cos_[kVectors == 0 ? 1 : kVectors];
-  V sin_[kVectors == 0 ? 1 : kVectors];
-};
+template <class Element>
+HWY_INLINE Heads<Element> HeadsAt(const TurnJob& job, std::size_t t, std::size_t h,
+                                  std::size_t count) {
+  constexpr auto kSize = static_cast<std::ptrdiff_t>(sizeof(Element));
+  const auto at = [t, h](const auto& side) HWY_ATTR {
+    return static_cast<std::ptrdiff_t>(t) * side.token + static_cast<std::ptrdiff_t>(h) * side.head;
+  };
+  const auto* in = static_cast<const std::uint8_t*>(job.in.data) + at(job.in);
+  auto* out = static_cast<std::uint8_t*>(job.out.data) + at(job.out);
+  return {reinterpret_cast<const Element*>(in) + job.in.pairs.first,
+          reinterpret_cast<Element*>(out) + job.out.pairs.first,
+          job.in.head / kSize,
+          job.out.head / kSize,
+          job.in.pairs.partner,
+          job.out.pairs.partner,
+          count};
+}
 
 // ---------------------------------------------------------------------------------------------
-// The walk over tokens and heads, in the order of memory.
+// Dense heads in cache: down the heads of a token with a few cosines and sines in registers, then
+// again with the next ones. Meanwhile the CPU can be at work on the next angles already.
+//
+//     head 0   | 1 | 2 | 3 |
+//     head 1   | 1 | 2 | 3 |      cos and sin of column 1, 2, 3
+//     head 2   | 1 | 2 | 3 |
 
-HWY_INLINE const std::uint8_t* At(const Side<const void>& side, std::size_t t, std::size_t h) {
-  return static_cast<const std::uint8_t*>(side.data) + static_cast<std::ptrdiff_t>(t) * side.token +
-         static_cast<std::ptrdiff_t>(h) * side.head;
-}
-HWY_INLINE std::uint8_t* At(const Side<void>& side, std::size_t t, std::size_t h) {
-  return static_cast<std::uint8_t*>(side.data) + static_cast<std::ptrdiff_t>(t) * side.token +
-         static_cast<std::ptrdiff_t>(h) * side.head;
+// In place, one pointer serves both sides.
+template <class Kind, std::size_t kSteps, bool kInPlace, class Lane, class Element>
+HWY_INLINE void TurnColumn(const Lane* cos, const Lane* sin, const Heads<Element>& heads,
+                           std::size_t i) {
+  typename Kind::F f[kSteps];
+  for (std::size_t n = 0; n < kSteps; ++n) {
+    f[n] = Kind::Load(cos + i + n * Kind::kPairs, sin + i + n * Kind::kPairs);
+  }
+  const Element* in = heads.in + i * Kind::kIn;
+  Element* out = heads.out + i * Kind::kOut;
+  const std::ptrdiff_t in_head = heads.in_head, out_head = heads.out_head;
+  const std::size_t in_partner = heads.in_partner;
+  const std::size_t out_partner = kInPlace ? in_partner : heads.out_partner;
+#pragma GCC unroll 2
+  for (std::size_t left = heads.count; left > 0; --left) {
+    if constexpr (kInPlace) out = const_cast<Element*>(in);
+#pragma GCC unroll 8
+    for (std::size_t n = 0; n < kSteps; ++n) {
+      Kind::Step(in + n * Kind::kPairs * Kind::kIn, out + n * Kind::kPairs * Kind::kOut, in_partner,
+                 out_partner, f[n]);
+    }
+    in += in_head;
+    if constexpr (!kInPlace) out += out_head;
+  }
 }
 
-template <class Row, class Apply>
-HWY_INLINE void ForEachHead(const TurnJob& job, Row& row, Apply apply) {
-  using Lane = std::remove_const_t<std::remove_pointer_t<decltype(typename Row::Scaled().cos)>>;
-  const auto load = [&](std::size_t t) HWY_ATTR {
-    double scale = job.token_scales == nullptr ? 1.0 : job.token_scales[t];
-    if (job.divides_by_token_scales) scale = 1 / scale;
-    const Lane* cos = static_cast<const Lane*>(job.rows) + t * job.row_stride;
-    row.Load({cos, cos + job.sines, static_cast<Lane>(scale * job.cos_scale),
-              static_cast<Lane>(scale * job.sin_scale)});
-  };
+template <class Element>
+HWY_INLINE void CopyRest(const TurnJob& job, const Heads<Element>& heads) {
+  const Element* from = heads.in - job.in.pairs.first;
+  Element* to = heads.out - job.out.pairs.first;
+  for (std::size_t h = 0; h < heads.count; ++h, from += heads.in_head, to += heads.out_head) {
+    for (std::size_t n = 0; n < job.copies_count; ++n) {
+      const auto& [begin, end] = job.copies[n];
+      std::memcpy(to + begin, from + begin, (end - begin) * sizeof(Element));
+    }
+  }
+}
+
+template <class Kind, bool kInPlace>
+void TurnColumns(const TurnJob& job) {
+  using Element = typename Kind::Element;
+  const std::size_t pairs = job.pairs;
+  Row<typename Kind::Lane> row(job);
+  for (std::size_t t = 0; t < job.tokens; ++t) {
+    row.Load(t);
+    const Heads<Element> heads = HeadsAt<Element>(job, t, 0, job.heads);
+    std::size_t i = 0;
+    const auto column = [&]<class K, std::size_t kSteps>() HWY_ATTR {
+      row.Make(i + kSteps * K::kPairs);
+      TurnColumn<K, kSteps, kInPlace>(row.cos, row.sin, heads, i);
+      i += kSteps * K::kPairs;
+    };
+    while (i + Kind::kSteps * Kind::kPairs <= pairs) {
+      column.template operator()<Kind, Kind::kSteps>();
+    }
+    if constexpr (Kind::kSteps > 1) {
+      while (HWY_UNLIKELY(i + Kind::kPairs <= pairs)) column.template operator()<Kind, 1>();
+    }
+    while (HWY_UNLIKELY(i < pairs)) column.template operator()<One<Kind>, 1>();
+    if (!kInPlace && job.copies_count != 0) CopyRest(job, heads);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Dense heads further away: one line after the other, in the order of memory, is what counts there.
+// A head at a time, then, with cosines and sines from their row; where more than a load has to be
+// done for these, from a copy that is prepared once for all heads of the token.
+
+template <class Kind>
+struct Direct {
+  const typename Kind::Lane* cos;
+  const typename Kind::Lane* sin;
+  HWY_INLINE auto Get(std::size_t i) const { return Kind::Load(cos + i, sin + i); }
+};
+
+template <class Kind>
+struct Prepared {
+  using F = typename Kind::F;
+  const typename Kind::Lane* factors;
+  HWY_INLINE F Get(std::size_t i) const {
+    return F::From(factors + i * (F::kLanes / Kind::kPairs));
+  }
+};
+
+template <class Kind, bool kInPlace, class Source, class Lane, class Element>
+HWY_INLINE void TurnHead(const Source source, const Lane* cos, const Lane* sin,
+                         const std::size_t pairs, const Heads<Element>& heads) {
+  const Element* const in = heads.in;
+  Element* const out = kInPlace ? const_cast<Element*>(in) : heads.out;
+  const std::size_t in_partner = heads.in_partner;
+  const std::size_t out_partner = kInPlace ? in_partner : heads.out_partner;
+  std::size_t i = 0;
+#pragma GCC unroll 2
+  for (; i + Kind::kPairs <= pairs; i += Kind::kPairs) {
+    Kind::Step(in + i * Kind::kIn, out + i * Kind::kOut, in_partner, out_partner, source.Get(i));
+  }
+  for (; HWY_UNLIKELY(i < pairs); ++i) {
+    One<Kind>::Step(in + i * Kind::kIn, out + i * Kind::kOut, in_partner, out_partner,
+                    One<Kind>::Load(cos + i, sin + i));
+  }
+}
+
+// see(token, first head, heads): all heads of a token, or one at a time if heads are outer.
+template <class See>
+HWY_INLINE void ForEachRow(const TurnJob& job, See see) {
   if (job.heads_outer) {
     for (std::size_t h = 0; h < job.heads; ++h) {
-      for (std::size_t t = 0; t < job.tokens; ++t) {
-        load(t);
-        apply(t, h);
-      }
+      for (std::size_t t = 0; t < job.tokens; ++t) see(t, h, std::size_t{1});
     }
   } else {
-    for (std::size_t t = 0; t < job.tokens; ++t) {
-      load(t);
-      for (std::size_t h = 0; h < job.heads; ++h) apply(t, h);
-    }
+    for (std::size_t t = 0; t < job.tokens; ++t) see(t, 0, job.heads);
   }
 }
 
-// Dense heads, one pairing.
-template <class Row>
-void WalkDense(const TurnJob& job) {
-  using Element = typename Row::Element;
-  Row row(job.pairs);
-  const auto& pairs = job.in.pairs;
-  ForEachHead(job, row, [&](std::size_t t, std::size_t h) HWY_ATTR {
-    const auto* from = reinterpret_cast<const Element*>(At(job.in, t, h));
-    auto* to = reinterpret_cast<Element*>(At(job.out, t, h));
-    row.Apply(from + pairs.first, to + pairs.first, pairs.partner, pairs.partner);
-    for (const auto& [begin, end] : job.copies) {
-      if (begin < end) std::memcpy(to + begin, from + begin, (end - begin) * sizeof(Element));
+template <class Kind, bool kInPlace>
+void TurnRows(const TurnJob& job) {
+  using Element = typename Kind::Element;
+  using F = typename Kind::F;
+  constexpr std::size_t kFactors = F::kLanes / Kind::kPairs;
+  const std::size_t pairs = job.pairs;
+  Row<typename Kind::Lane> row(job);
+  alignas(64) typename Kind::Lane factors[Kind::kPrepares ? kMaxRowPairs * kFactors : 1];
+  ForEachRow(job, [&](std::size_t t, std::size_t h, std::size_t count) HWY_ATTR {
+    row.Load(t);
+    Heads<Element> heads = HeadsAt<Element>(job, t, h, count);
+    if (!kInPlace && job.copies_count != 0) CopyRest(job, heads);
+    const bool prepares = Kind::kPrepares && count > 1;
+    if (prepares) {
+      for (std::size_t i = 0; i + Kind::kPairs <= pairs; i += Kind::kPairs) {
+        Kind::Load(row.cos + i, row.sin + i).To(factors + i * kFactors);
+      }
+    }
+    const Direct<Kind> direct{row.cos, row.sin};
+    const Prepared<Kind> prepared{factors};
+    for (; heads.count > 0; --heads.count) {
+      if (prepares) {
+        TurnHead<Kind, kInPlace>(prepared, row.cos, row.sin, pairs, heads);
+      } else {
+        TurnHead<Kind, kInPlace>(direct, row.cos, row.sin, pairs, heads);
+      }
+      heads.in += heads.in_head;
+      heads.out += heads.out_head;
     }
   });
 }
 
-// Elements that do not lie together, or two pairings: a head's pairs are gathered first, and
+// ---------------------------------------------------------------------------------------------
+// Elements that do not lie together, or two pairings in place: a head's pairs are gathered first, and
 // scattered last, so that the input may be the output.
+
 template <class Kind>
-void WalkGathered(const TurnJob& job) {
+void TurnGathered(const TurnJob& job) {
   using Element = typename Kind::Element;
   alignas(64) Element gathered[2 * kMaxRowPairs], turned[2 * kMaxRowPairs];
-  AnyRow<Kind> row(job.pairs);
+  Row<typename Kind::Lane> row(job);
   const auto move = [](const std::uint8_t* from, std::uint8_t* to)
                         HWY_ATTR { std::memcpy(to, from, sizeof(Element)); };
   const auto offset = [](std::size_t element, std::ptrdiff_t step) {
@@ -298,66 +275,102 @@ void WalkGathered(const TurnJob& job) {
       see(i * step + partner, pairs.first + i * step + pairs.partner);
     }
   };
-  ForEachHead(job, row, [&](std::size_t t, std::size_t h) HWY_ATTR {
-    const std::uint8_t* from = At(job.in, t, h);
-    std::uint8_t* to = At(job.out, t, h);
+  const auto turn_head = [&](const std::uint8_t* from, std::uint8_t* to) HWY_ATTR {
     for_each_element(job.in.pairs, [&](std::size_t here, std::size_t there) HWY_ATTR {
       move(from + offset(there, job.in.element), reinterpret_cast<std::uint8_t*>(gathered + here));
     });
-    row.Apply(gathered, turned, job.in.pairs.adjacent ? 1 : job.pairs,
-              job.out.pairs.adjacent ? 1 : job.pairs);
+    const Heads<Element> heads{gathered,
+                               turned,
+                               0,
+                               0,
+                               job.in.pairs.adjacent ? 1 : job.pairs,
+                               job.out.pairs.adjacent ? 1 : job.pairs,
+                               1};
+    TurnHead<Kind, false>(Direct<Kind>{row.cos, row.sin}, row.cos, row.sin, job.pairs, heads);
     for_each_element(job.out.pairs, [&](std::size_t here, std::size_t there) HWY_ATTR {
       move(reinterpret_cast<const std::uint8_t*>(turned + here),
            to + offset(there, job.out.element));
     });
-    for (const auto& [begin, end] : job.copies) {
+    for (std::size_t n = 0; n < job.copies_count; ++n) {
+      const auto& [begin, end] = job.copies[n];
       for (std::size_t e = begin; e < end; ++e) {
         move(from + offset(e, job.in.element), to + offset(e, job.out.element));
       }
     }
+  };
+  ForEachRow(job, [&](std::size_t t, std::size_t h, std::size_t count) HWY_ATTR {
+    row.Load(t);
+    for (std::size_t i = h; i < h + count; ++i) {
+      const auto at = [t, i](const auto& side) HWY_ATTR {
+        return static_cast<std::ptrdiff_t>(t) * side.token +
+               static_cast<std::ptrdiff_t>(i) * side.head;
+      };
+      turn_head(static_cast<const std::uint8_t*>(job.in.data) + at(job.in),
+                static_cast<std::uint8_t*>(job.out.data) + at(job.out));
+    }
   });
 }
 
-template <class Kind, std::size_t kPairs>
-inline bool WalkFixed(const TurnJob& job) {
-  if constexpr (FixedRow<Kind, kPairs>::kFits) {
-    if (job.pairs == kPairs) {
-      WalkDense<FixedRow<Kind, kPairs>>(job);
-      return true;
-    }
-  }
-  return false;
-}
-
-// rotary_dim in steps of 16 up to 128, where most models are, and any other.
 template <class Kind>
-void TurnDense(const TurnJob& job) {
-  if (WalkFixed<Kind, 8>(job) || WalkFixed<Kind, 16>(job) || WalkFixed<Kind, 24>(job) ||
-      WalkFixed<Kind, 32>(job) || WalkFixed<Kind, 40>(job) || WalkFixed<Kind, 48>(job) ||
-      WalkFixed<Kind, 56>(job) || WalkFixed<Kind, 64>(job)) {
-    return;
-  }
-  WalkDense<AnyRow<Kind>>(job);
+HWY_INLINE void TurnColumnsOf(const TurnJob& job, bool in_place) {
+  in_place ? TurnColumns<Kind, true>(job) : TurnColumns<Kind, false>(job);
+}
+template <class Kind>
+HWY_INLINE void TurnRowsOf(const TurnJob& job, bool in_place) {
+  in_place ? TurnRows<Kind, true>(job) : TurnRows<Kind, false>(job);
 }
 
-// Adjacent to adjacent: lanes of 16 bits are unpacked from pairs anyway.
+// Dense heads of one pairing, out of cache.
 template <class Io>
-using AdjacentKind =
-    std::conditional_t<sizeof(typename Io::Element) == 2, Pairwise<Io, true, true>, Neighbours<Io>>;
+void TurnFarAway(const TurnJob& job, bool adjacent, bool in_place) {
+#if HWY_TARGET == HWY_AVX3
+  if (job.may_stream) {
+    using Kinds = DenseKinds<Streaming<Io>>;
+    adjacent ? TurnRows<typename Kinds::Adjacent, false>(job)
+             : TurnRows<typename Kinds::Halves, false>(job);
+    return hwy::FlushStream();
+  }
+#endif
+  using Kinds = DenseKinds<Io>;
+  adjacent ? TurnRowsOf<typename Kinds::Adjacent>(job, in_place)
+           : TurnRowsOf<typename Kinds::Halves>(job, in_place);
+}
+
+template <class Io>
+void TurnFromOnePairingToAnother(const TurnJob& job, bool adjacent, bool is_dense, bool in_place) {
+  if (is_dense && !in_place) {
+    return adjacent ? TurnRows<Pairwise<Io, true, false>, false>(job)
+                    : TurnRows<Pairwise<Io, false, true>, false>(job);
+  }
+  adjacent ? TurnGathered<Pairwise<Io, true, false>>(job)
+           : TurnGathered<Pairwise<Io, false, true>>(job);
+}
+
+// All but TurnColumns(): first makes angles that are still to be made.
+template <class Io>
+HWY_NOINLINE void TurnOtherwise(const TurnJob& job, bool is_dense, bool in_place) {
+  if (job.angles != nullptr) Angles<typename Io::Lane>(*job.angles);
+  const bool adjacent = job.in.pairs.adjacent;
+  if (adjacent != job.out.pairs.adjacent) {
+    return TurnFromOnePairingToAnother<Io>(job, adjacent, is_dense, in_place);
+  }
+  if (is_dense) return TurnFarAway<Io>(job, adjacent, in_place);
+  adjacent ? TurnGathered<Pairwise<Io, true, true>>(job)
+           : TurnGathered<Pairwise<Io, false, false>>(job);
+}
 
 template <class Io>
 void Turn(const TurnJob& job) {
   constexpr auto kDense = static_cast<std::ptrdiff_t>(sizeof(typename Io::Element));
-  const bool in = job.in.pairs.adjacent, out = job.out.pairs.adjacent;
-  if (job.in.element == kDense && job.out.element == kDense && in == out) {
-    return in ? TurnDense<AdjacentKind<Io>>(job) : TurnDense<Pairwise<Io, false, false>>(job);
+  const bool adjacent = job.in.pairs.adjacent;
+  const bool in_place = job.in.data == job.out.data;
+  const bool is_dense = job.in.element == kDense && job.out.element == kDense;
+  if (HWY_UNLIKELY(!is_dense || !job.fits_cache || adjacent != job.out.pairs.adjacent)) {
+    return TurnOtherwise<Io>(job, is_dense, in_place);
   }
-  if (in) {
-    return out ? WalkGathered<Pairwise<Io, true, true>>(job)
-               : WalkGathered<Pairwise<Io, true, false>>(job);
-  }
-  return out ? WalkGathered<Pairwise<Io, false, true>>(job)
-             : WalkGathered<Pairwise<Io, false, false>>(job);
+  using Kinds = DenseKinds<Io>;
+  adjacent ? TurnColumnsOf<typename Kinds::Adjacent>(job, in_place)
+           : TurnColumnsOf<typename Kinds::Halves>(job, in_place);
 }
 
 template <class Rounding>

@@ -22,6 +22,7 @@
 #include "kernels-inl.hpp"
 
 #if HWY_ONCE
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -68,20 +69,39 @@ const Table* detect(Target target) noexcept {
 #endif
 }
 
-const Table* detect_best() noexcept {
-  for (const Target target : kTargets) {
-    if (const Table* table = detect(target)) return table;
+// What this CPU can run, best first, by Target; detected once: asking a CPU what it is costs
+// microseconds inside a virtual machine.
+struct Detected {
+  static constexpr std::size_t kCount = 1 + static_cast<std::size_t>(Target::kNeon);
+  std::array<const Table*, kCount> tables{};
+  Detected() noexcept {
+    for (auto target = kTargets.rbegin(); target != kTargets.rend(); ++target) {
+      const Table* const table = detect(*target);
+      tables[static_cast<std::size_t>(*target)] = table;
+      if (table != nullptr) tables[static_cast<std::size_t>(Target::kBest)] = table;
+    }
   }
-  return nullptr;  // never: the last target of each list is what the compiler may use anyway
-}
+};
 
 }  // namespace
+
+std::size_t last_level_cache_bytes() noexcept {
+  static const std::size_t bytes = [] {
+    long answer = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    answer = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return answer > 0 ? static_cast<std::size_t>(answer) : std::size_t{32} << 20;
+  }();
+  return bytes;
+}
 
 std::span<const Target> compiled_targets() noexcept { return kTargets; }
 
 const Table* table_for(Target target) noexcept {
-  static const Table* const best = detect_best();  // what the CPU is does not change
-  return target == Target::kBest ? best : detect(target);
+  static const Detected detected;
+  const auto index = static_cast<std::size_t>(target);
+  return index < Detected::kCount ? detected.tables[index] : nullptr;
 }
 
 }  // namespace ropewalk::kernels

@@ -34,6 +34,7 @@ struct AngleJob {
   // phase = position x turn, for integer positions on one axis, or else the phases themselves.
   const std::uint64_t* turns;     // [padded(pairs)], or null
   const std::int64_t* positions;  // [tokens], with turns
+  bool is_consecutive;            // each position is one more than the one before
   const std::uint64_t* phases;    // [tokens, padded(pairs)], without turns
   std::size_t pairs, tokens;
   void* rows;              // of float or double: padded(pairs) cosines are written, and sines
@@ -57,19 +58,26 @@ struct Side {
 };
 
 struct TurnJob {
-  const void* rows;              // the first cosine of the first token
-  std::size_t row_stride;        // elements from a token's row to the next token's
-  std::size_t sines;             // elements from the first cosine to the first sine
+  const void* rows;        // the first cosine of the first token
+  std::size_t row_stride;  // elements from a token's row to the next token's
+  std::size_t sines;       // elements from the first cosine to the first sine
+  const AngleJob*
+      angles;  // makes the rows, of the only token, if that is still to be done; or null
   double cos_scale, sin_scale;   // multiply cos and sin
   const double* token_scales;    // [tokens], multiply both besides; or null
   bool divides_by_token_scales;  // divide instead
+  void* scaled;                  // memory for one scaled row, [2 * padded(pairs)]
   std::size_t pairs;             // <= kMaxRowPairs
   std::size_t tokens, heads;
   Side<const void> in;
   Side<void> out;    // the same memory as in, at the same steps, or apart from it
   bool heads_outer;  // walk all tokens of a head, then the next head
+  bool fits_cache;   // the whole call does, the second level
+  bool
+      may_stream;  // past the caches: out is apart from in, aligned, and more than the last level holds
   // Ranges of elements of a head, [begin, end), that are copied as they are.
   std::array<std::array<std::size_t, 2>, 2> copies;
+  std::size_t copies_count;
 };
 
 // What one target offers. Plain function pointers: dispatch is one load.
@@ -80,6 +88,12 @@ struct Table {
 };
 
 std::span<const Target> compiled_targets() noexcept;
+
+// Stores past the caches want the first pair of every head at a multiple of this, and its partner.
+inline constexpr std::size_t kStreamAlignment = 64;
+
+// Of the CPU's last-level cache; where the system does not say, a guess.
+std::size_t last_level_cache_bytes() noexcept;
 
 // Null if the build or the CPU lacks it. kBest never is.
 const Table* table_for(Target target) noexcept;

@@ -14,29 +14,19 @@ template <class... Parts>
   throw Error(code, message(parts...));
 }
 
-// A stride along a dimension of size 1 is never walked, and may be anything: 0 from here on. But
-// the elements of a head are taken for dense, if there is one only.
-template <class View>
-View without_idle_strides(View view) {
-  for (std::size_t d = 0; d < 4; ++d) {
-    if (view.shape[d] <= 1) view.strides[d] = d == 3 ? 1 : 0;
-  }
-  return view;
-}
-
-void check_view(std::string_view who, const ConstTensorView& view, const Spec& spec) {
-  for (const std::int64_t size : view.shape) {
-    if (size < 0) {
-      refuse(ErrorCode::kInvalidArgument, who, " has shape ", bracketed(view.shape),
-             ": sizes cannot be negative");
-    }
+// Throws unless it is a tensor of this rope, whatever its strides.
+void check_view(const char* who, const ViewRef& view, const Spec& spec) {
+  const auto& [batch, tokens, heads, head_dim] = view.shape;
+  if ((batch | tokens | heads | head_dim) < 0) {
+    refuse(ErrorCode::kInvalidArgument, who, " has shape ", bracketed(view.shape),
+           ": sizes cannot be negative");
   }
   if (static_cast<std::size_t>(view.dtype) >= kDTypes) {
     refuse(ErrorCode::kInvalidArgument, who, " has dtype number ", static_cast<int>(view.dtype),
            ", want f32, bf16, f16 or f64");
   }
-  if (view.shape[3] != spec.head_dim() && view.shape[3] != spec.rotary_dim()) {
-    refuse(ErrorCode::kShapeMismatch, who, " has head_dim ", view.shape[3], " (shape ",
+  if (head_dim != spec.head_dim() && head_dim != spec.rotary_dim()) {
+    refuse(ErrorCode::kShapeMismatch, who, " has head_dim ", head_dim, " (shape ",
            bracketed(view.shape), " as [batch, tokens, heads, head_dim]), the rope has head_dim ",
            spec.head_dim(),
            spec.head_dim() == spec.rotary_dim() ? std::string()
@@ -48,14 +38,37 @@ void check_view(std::string_view who, const ConstTensorView& view, const Spec& s
     refuse(ErrorCode::kInvalidArgument, who, " of dtype ", name(view.dtype),
            " begins at an address that is no multiple of ", size_of(view.dtype));
   }
-  if (std::uintptr_t first = 0, end = 0; !byte_range(view, first, end)) {
+}
+
+Bytes range_of(const char* who, const ViewRef& view) {
+  Bytes bytes{0, 0};
+  if (!byte_range(view, bytes)) {
     refuse(ErrorCode::kInvalidArgument, who, " of shape ", bracketed(view.shape), " and strides ",
            bracketed(view.strides), " is larger than the memory");
   }
+  return bytes;
 }
 
-void check_output(const Operand& operand) {
-  const TensorView& out = operand.out;
+Bytes bytes_of(std::span<const std::byte> memory) {
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
+  return {first, first + memory.size()};
+}
+
+// Views whose bytes lie apart, as those of most calls, are not looked at.
+template <class Other>
+void check_apart(const char* out_name, const ViewRef& out, const Bytes& out_bytes,
+                 const char* other_name, const Other& other, const Bytes& other_bytes) {
+  if (meet(out_bytes, other_bytes) && may_overlap(out, other)) {
+    refuse(ErrorCode::kOverlap, out_name, " overlaps ", other_name,
+           ": give each memory of its own; in place, an output is the same view as its input");
+  }
+}
+
+// All that can be wrong with an operand. It is asked only where most_are() says no.
+void check_closely(Operand& operand, const Spec& spec) {
+  check_view(operand.in_name, operand.in, spec);
+  const ViewRef& out = operand.out;
+  if (!operand.in_place) check_view(operand.out_name, out, spec);
   if (out.shape != operand.in.shape) {
     refuse(ErrorCode::kShapeMismatch, operand.out_name, " has shape ", bracketed(out.shape), ", ",
            operand.in_name, " has ", bracketed(operand.in.shape), ": they must be equal");
@@ -64,6 +77,8 @@ void check_output(const Operand& operand) {
     refuse(ErrorCode::kShapeMismatch, operand.out_name, " has dtype ", name(out.dtype), ", ",
            operand.in_name, " has ", name(operand.in.dtype), ": they must be equal");
   }
+  operand.in_bytes = range_of(operand.in_name, operand.in);
+  operand.out_bytes = range_of(operand.out_name, out);
   if (may_overlap_itself(out)) {
     refuse(ErrorCode::kOverlap, operand.out_name, " of shape ", bracketed(out.shape),
            " and strides ", bracketed(out.strides),
@@ -71,31 +86,39 @@ void check_output(const Operand& operand) {
   }
 }
 
-template <class Other>
-void check_apart(std::string_view out_name, const TensorView& out, std::string_view other_name,
-                 const Other& other) {
-  if (may_overlap(out, other)) {
-    refuse(ErrorCode::kOverlap, out_name, " overlaps ", other_name,
-           ": give each memory of its own; in place, an output is the same view as its input");
+// Whether a view is as most are: a tensor of this rope, plain and not empty. Then `bytes` are filled in.
+bool most_are(const ViewRef& view, const Spec& spec, Bytes& bytes) {
+  if (static_cast<std::size_t>(view.dtype) >= kDTypes || !is_plain(view, bytes)) return false;
+  const std::int64_t head_dim = view.shape[3];
+  return (head_dim == spec.head_dim() || head_dim == spec.rotary_dim()) && bytes.first != 0 &&
+         (bytes.first & (size_of(view.dtype) - 1)) == 0;
+}
+
+void check_operand(Operand& operand, const Spec& spec) {
+  const auto& [batch, tokens, heads, head_dim] = operand.in.shape;
+  operand.is_empty = false;
+  Bytes bytes{0, 0};
+  if (operand.in_place && most_are(operand.out, spec, bytes)) {
+    operand.in_bytes.first = operand.out_bytes.first = bytes.first;
+    operand.in_bytes.end = operand.out_bytes.end = bytes.end;
+  } else {
+    check_closely(operand, spec);
+    operand.is_empty = is_empty(operand.in);
+    if (!operand.in_place) {
+      check_apart(operand.out_name, operand.out, operand.out_bytes, operand.in_name, operand.in,
+                  operand.in_bytes);
+    }
   }
+  operand.is_double = operand.in.dtype == DType::kF64;
+  operand.size = operand.is_empty ? 0
+                                  : batch * tokens * heads * head_dim *
+                                        static_cast<std::int64_t>(size_of(operand.in.dtype));
 }
 
 }  // namespace
 
-Operand make_operand(std::string_view in_name, const ConstTensorView& in, std::string_view out_name,
-                     const TensorView& out) {
-  return {in_name, without_idle_strides(in), out_name, without_idle_strides(out)};
-}
-
-void check_operands(Operands operands, const Spec& spec) {
-  for (const Operand& operand : operands) {
-    check_view(operand.in_name, operand.in, spec);
-    check_view(operand.out_name, operand.out, spec);
-    check_output(operand);
-    if (!operand.in_place()) {
-      check_apart(operand.out_name, operand.out, operand.in_name, operand.in);
-    }
-  }
+void check_operands(std::span<Operand> operands, const Spec& spec) {
+  for (Operand& operand : operands) check_operand(operand, spec);
   if (operands.size() == 1) return;
   const Operand& q = operands[0];
   const Operand& k = operands[1];
@@ -104,17 +127,20 @@ void check_operands(Operands operands, const Spec& spec) {
            k.in_name, " has ", bracketed(k.in.shape),
            " as [batch, tokens, heads, head_dim]: batch and tokens must be equal");
   }
-  check_apart(q.out_name, q.out, k.out_name, k.out);
-  check_apart(q.out_name, q.out, k.in_name, k.in);
-  check_apart(k.out_name, k.out, q.in_name, q.in);
+  check_apart(q.out_name, q.out, q.out_bytes, k.out_name, k.out, k.out_bytes);
+  check_apart(q.out_name, q.out, q.out_bytes, k.in_name, k.in, k.in_bytes);
+  check_apart(k.out_name, k.out, k.out_bytes, q.in_name, q.in, q.in_bytes);
 }
 
 void check_positions(Operands operands, const Rope& rope, const Positions& positions) {
   const Dims& shape = operands.front().in.shape;
   positions.check(shape[0], shape[1], rope.axes());
+  if (!positions.has_memory()) return;
+  const auto memories = positions.memory();
   for (const Operand& operand : operands) {
-    for (const auto& memory : positions.memory()) {
-      check_apart(operand.out_name, operand.out, "the positions", memory);
+    for (const auto& memory : memories) {
+      check_apart(operand.out_name, operand.out, operand.out_bytes, "the positions", memory,
+                  bytes_of(memory));
     }
   }
 }
@@ -134,7 +160,9 @@ void check_angles(Operands operands, const Angles& angles) {
              name(operand.in.dtype));
     }
     for (const auto& memory : AnglesAccess::memory(angles)) {
-      check_apart(operand.out_name, operand.out, "the angles", memory);
+      if (memory.empty()) continue;
+      check_apart(operand.out_name, operand.out, operand.out_bytes, "the angles", memory,
+                  bytes_of(memory));
     }
   }
 }

@@ -4,6 +4,7 @@
 #ifndef ROPEWALK_SRC_OPERANDS_HPP_
 #define ROPEWALK_SRC_OPERANDS_HPP_
 
+#include <cstdint>
 #include <ropewalk/angles.hpp>
 #include <ropewalk/positions.hpp>
 #include <ropewalk/rope.hpp>
@@ -16,21 +17,37 @@
 
 namespace ropewalk {
 
-// A tensor on its way: where from, where to, and how the caller calls the two.
+// A tensor on its way: where from, where to, and how the caller calls the two. Made with all its
+// members at once: clearing them first would cost more than the checks.
 struct Operand {
-  std::string_view in_name;
-  ConstTensorView in;
-  std::string_view out_name;
-  TensorView out;
-  [[nodiscard]] bool in_place() const { return is_same(in, out); }
+  const char* in_name;
+  const char* out_name;
+  ViewRef in;
+  ViewRef out;
+  void* out_data;  // out.data, to be written
+  bool in_place;
+  // By check_operands():
+  bool is_double;  // its rows are
+  bool is_empty;
+  std::int64_t size;  // of the result, in bytes
+  Bytes in_bytes, out_bytes;
+
+  Operand(const char* in_operand, const ConstTensorView& from, const char* out_operand,
+          const TensorView& to) noexcept
+      : in_name(in_operand),
+        out_name(out_operand),
+        in(from),
+        out(to),
+        out_data(to.data),
+        in_place(is_same(in, out)) {}
+  // In place.
+  Operand(const char* name, const TensorView& view) noexcept
+      : in_name(name), out_name(name), in(view), out(view), out_data(view.data), in_place(true) {}
 };
 using Operands = std::span<const Operand>;
 
-[[nodiscard]] Operand make_operand(std::string_view in_name, const ConstTensorView& in,
-                                   std::string_view out_name, const TensorView& out);
-
 // Shapes, dtypes, strides and overlaps of one tensor, or of q and k.
-void check_operands(Operands operands, const Spec& spec);
+void check_operands(std::span<Operand> operands, const Spec& spec);
 // That these serve them, and are not written.
 void check_positions(Operands operands, const Rope& rope, const Positions& positions);
 void check_angles(Operands operands, const Angles& angles);

@@ -64,43 +64,35 @@ class Search {
   bool all_zero_counts_ = true;
 };
 
-std::uintptr_t address(const ConstTensorView& view) {
-  return reinterpret_cast<std::uintptr_t>(view.data);
-}
+std::uintptr_t address(const ViewRef& view) { return reinterpret_cast<std::uintptr_t>(view.data); }
 
 }  // namespace
 
-bool byte_range(const ConstTensorView& view, std::uintptr_t& first,
-                std::uintptr_t& last_plus_one) noexcept {
-  first = last_plus_one = address(view);
+bool byte_range(const ViewRef& view, Bytes& bytes) noexcept {
+  bytes = {address(view), address(view)};
   if (is_empty(view)) return true;
-  const auto largest = static_cast<Wide>(UINTPTR_MAX);
-  Wide low = address(view), high = low;
+  std::int64_t low = 0, high = 0;  // in elements, from the first
+  bool is_too_far = false;
   for (std::size_t d = 0; d < 4; ++d) {
-    const Wide reach = static_cast<Wide>(view.shape[d] - 1) * view.strides[d];
-    if (reach > largest || reach < -largest) return false;  // before more is added up
-    (reach < 0 ? low : high) += reach * static_cast<Wide>(size_of(view.dtype));
+    std::int64_t reach = 0;
+    is_too_far |= __builtin_mul_overflow(view.shape[d] - 1, view.strides[d], &reach);
+    std::int64_t& side = reach < 0 ? low : high;
+    is_too_far |= __builtin_add_overflow(side, reach, &side);
   }
-  high += static_cast<Wide>(size_of(view.dtype));
-  if (low < 0 || high > largest) return false;
-  first = static_cast<std::uintptr_t>(low);
-  last_plus_one = static_cast<std::uintptr_t>(high);
-  return true;
+  const auto size = static_cast<std::int64_t>(size_of(view.dtype));
+  is_too_far |= __builtin_mul_overflow(low, size, &low);
+  is_too_far |= __builtin_mul_overflow(high, size, &high);
+  is_too_far |= __builtin_add_overflow(high, size, &high);
+  bytes.first += static_cast<std::uintptr_t>(low);
+  bytes.end += static_cast<std::uintptr_t>(high);
+  return !is_too_far && bytes.first <= address(view) && bytes.end > address(view);
 }
 
-bool is_same(const ConstTensorView& a, const ConstTensorView& b) noexcept {
-  if (a.data != b.data || a.dtype != b.dtype || a.shape != b.shape) return false;
-  for (std::size_t d = 0; d < 4; ++d) {
-    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
-  }
-  return true;
-}
-
-bool may_overlap(const ConstTensorView& a, const ConstTensorView& b) noexcept {
+bool may_overlap(const ViewRef& a, const ViewRef& b) noexcept {
   if (is_empty(a) || is_empty(b)) return false;
-  std::uintptr_t a_first = 0, a_end = 0, b_first = 0, b_end = 0;
-  if (!byte_range(a, a_first, a_end) || !byte_range(b, b_first, b_end)) return true;
-  if (a_end <= b_first || b_end <= a_first) return false;
+  Bytes a_bytes{}, b_bytes{};
+  if (!byte_range(a, a_bytes) || !byte_range(b, b_bytes)) return true;
+  if (!meet(a_bytes, b_bytes)) return false;
 
   const auto size = static_cast<Wide>(size_of(a.dtype));
   const Wide bytes = static_cast<Wide>(address(b)) - static_cast<Wide>(address(a));
@@ -114,24 +106,25 @@ bool may_overlap(const ConstTensorView& a, const ConstTensorView& b) noexcept {
   return search.finds(bytes / size, true);
 }
 
-bool may_overlap(const ConstTensorView& a, std::span<const std::byte> b) noexcept {
+bool may_overlap(const ViewRef& a, std::span<const std::byte> b) noexcept {
   if (is_empty(a) || b.empty()) return false;
-  std::uintptr_t first = 0, end = 0;
-  if (!byte_range(a, first, end)) return true;
-  const auto b_first = reinterpret_cast<std::uintptr_t>(b.data());
-  return first < b_first + b.size() && b_first < end;
+  Bytes bytes{};
+  if (!byte_range(a, bytes)) return true;
+  const auto first = reinterpret_cast<std::uintptr_t>(b.data());
+  return meet(bytes, {first, first + b.size()});
 }
 
 namespace {
 
 // Whether each stride is larger than all that the smaller ones reach together, as in any tensor that
 // a program lays out: then no two elements meet.
-bool is_nested(const ConstTensorView& view) noexcept {
+bool is_nested(const ViewRef& view) noexcept {
   std::array<std::pair<std::int64_t, std::int64_t>, 4> dimensions;  // |stride|, reach in elements
   std::size_t count = 0;
   for (std::size_t d = 0; d < 4; ++d) {
-    const std::int64_t stride = std::abs(view.strides[d]), steps = view.shape[d] - 1;
+    const std::int64_t steps = view.shape[d] - 1;
     if (steps == 0) continue;
+    const std::int64_t stride = std::abs(view.strides[d]);
     std::size_t at = count++;
     for (; at > 0 && dimensions[at - 1].first > stride; --at) dimensions[at] = dimensions[at - 1];
     dimensions[at] = {stride, steps * stride};
@@ -146,7 +139,7 @@ bool is_nested(const ConstTensorView& view) noexcept {
 
 }  // namespace
 
-bool may_overlap_itself(const ConstTensorView& view) noexcept {
+bool may_overlap_itself(const ViewRef& view) noexcept {
   if (is_empty(view) || is_nested(view)) return false;
   Search search;
   for (std::size_t d = 0; d < 4; ++d) {

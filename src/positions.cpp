@@ -249,6 +249,9 @@ void Positions::check_ids() const {
 }
 
 void Positions::check(std::int64_t batch, std::int64_t tokens, std::size_t axes) const {
+  if (kind_ == Kind::kStart && shape_.tokens == kUnknown && batch > 0) {  // those of most calls
+    return check_range(start_, tokens);
+  }
   if (is_packed() && count_ > 0) {  // first: their last value is what their shape is made of
     check_ids();
     return kind_ == Kind::kPacked32 ? check_packed<std::int32_t>(batch, tokens, axes)
@@ -319,7 +322,7 @@ bool Positions::is_per_sequence() const noexcept {
 }
 
 std::size_t Positions::element_size() const noexcept {
-  constexpr std::size_t kSizes[] = {0, 0, 4, 8, 4, 8, 4, 8, 0};  // by Kind
+  static constexpr std::uint8_t kSizes[] = {0, 0, 4, 8, 4, 8, 4, 8, 0};  // by Kind
   return kSizes[static_cast<std::size_t>(kind_)];
 }
 

@@ -51,30 +51,46 @@ void add_phases(const Rope& rope, const Positions& positions, const Tile& tile, 
   }
 }
 
+bool are_consecutive(std::span<const std::int64_t> positions) {
+  bool are = true;
+  for (std::size_t t = 1; t < positions.size(); ++t) {
+    const auto before = static_cast<std::uint64_t>(positions[t - 1]);  // wraps beyond the largest
+    are &= static_cast<std::uint64_t>(positions[t]) - before == 1;
+  }
+  return are;
+}
+
 }  // namespace
 
-void fill_rows(const Turning& turning, const Tile& tile, const Rows& rows,
-               const kernels::Table& table) {
+void make_angle_job(const Turning& turning, const Tile& tile, const Rows& rows, AngleMemory& memory,
+                    kernels::AngleJob& job) {
   const Rope& rope = *turning.rope;
-  kernels::AngleJob job{nullptr,     nullptr,   nullptr,     tile.pairs,
-                        tile.tokens, rows.data, rows.stride, rows.sines};
+  job.turns = nullptr;
+  job.positions = nullptr;
+  job.is_consecutive = false;
+  job.phases = nullptr;
+  job.pairs = tile.pairs;
+  job.tokens = tile.tokens;
+  job.rows = rows.data;
+  job.row_stride = rows.stride;
+  job.sines = rows.sines;
   const bool is_plain =
       turning.old_rope == nullptr && rope.axes() == 1 && !turning.positions->is_real();
   if (is_plain) {  // one integer per token: the kernel multiplies
-    std::array<std::int64_t, kMaxTileTokens> whole;
-    turning.positions->copy(0, tile.batch, tile.first, std::span(whole).first(tile.tokens), {});
+    const std::span whole = std::span(memory.positions).first(tile.tokens);
+    turning.positions->copy(0, tile.batch, tile.first, whole, {});
     job.turns = rope.turns().data() + tile.first_pair;
     job.positions = whole.data();
-    return table.angles[rows.is_double ? 1 : 0](job);
+    job.is_consecutive = are_consecutive(whole);
+    return;
   }
-  std::array<std::uint64_t, kMaxTilePairs> phases{};
-  add_phases(rope, *turning.positions, tile, 1, phases.data());
+  memory.phases.fill(0);
+  add_phases(rope, *turning.positions, tile, 1, memory.phases.data());
   if (turning.old_rope != nullptr) {
     add_phases(*turning.old_rope, *turning.old_positions, tile, std::uint64_t{0} - 1,
-               phases.data());
+               memory.phases.data());
   }
-  job.phases = phases.data();
-  table.angles[rows.is_double ? 1 : 0](job);
+  job.phases = memory.phases.data();
 }
 
 }  // namespace ropewalk

@@ -43,9 +43,15 @@ struct Rows {
   std::size_t stride, sines;
 };
 
-// Fills rows with cos and sin, unscaled.
-void fill_rows(const Turning& turning, const Tile& tile, const Rows& rows,
-               const kernels::Table& table);
+// What an AngleJob points to.
+struct AngleMemory {
+  std::array<std::int64_t, kMaxTileTokens> positions;
+  std::array<std::uint64_t, kMaxTilePairs> phases;
+};
+
+// The job that fills rows with cos and sin, unscaled.
+void make_angle_job(const Turning& turning, const Tile& tile, const Rows& rows, AngleMemory& memory,
+                    kernels::AngleJob& job);
 
 }  // namespace ropewalk
 

@@ -228,12 +228,13 @@ std::string_view name(FrequencyRounding rounding) noexcept {
 Spec::Spec(SpecFields fields) : fields_(std::move(fields)) {
   check_enums(fields_);
   check_dims(fields_);
+  part_dim_ = rotary_dim() / window_parts();
   if (fields_.frequencies) {
     check_frequencies(fields_);
   } else {
     if (fields_.base) check_base(*fields_.base);
     if (fields_.scaling) {
-      check_scaling(*fields_.scaling, base(), rotary_dim() / 2 / window_parts());
+      check_scaling(*fields_.scaling, base(), part_dim() / 2);
     }
   }
   if (const auto m = fields_.attention_factor;

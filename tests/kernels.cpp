@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
+#include <memory>
 
 #include "elements.hpp"
 
@@ -22,7 +24,7 @@ Row<T> angles(const kernels::Table& table, const Rope& rope, std::int64_t positi
   const std::size_t pairs = rope.turns().size(), sines = kernels::padded(pairs);
   std::vector<T> row(2 * sines);
   table.angles[sizeof(T) == 8 ? 1 : 0](
-      {rope.turns().data(), &position, nullptr, pairs, 1, row.data(), 2 * sines, sines});
+      {rope.turns().data(), &position, true, nullptr, pairs, 1, row.data(), 2 * sines, sines});
   const auto at = [&](std::size_t i) { return row.begin() + static_cast<std::ptrdiff_t>(i); };
   return {{at(0), at(pairs)}, {at(sines), at(sines + pairs)}};
 }
@@ -69,8 +71,8 @@ TEST(Kernels, a_row_of_float_uses_the_nearest_upper_half_of_a_phase) {
   for (const Target target : supported_targets()) {
     const auto angles_of = kernels::table_for(target)->angles[0];
     std::vector<float> low(2 * kPairs), high(2 * kPairs);
-    angles_of({below.data(), &one, nullptr, kPairs, 1, low.data(), 2 * kPairs, kPairs});
-    angles_of({above.data(), &one, nullptr, kPairs, 1, high.data(), 2 * kPairs, kPairs});
+    angles_of({below.data(), &one, true, nullptr, kPairs, 1, low.data(), 2 * kPairs, kPairs});
+    angles_of({above.data(), &one, true, nullptr, kPairs, 1, high.data(), 2 * kPairs, kPairs});
     for (std::size_t i = 0; i < kPairs; ++i) {
       const double unit = 2 * 3.14159265358979 * 0x1p-32;
       EXPECT_NEAR(low[kPairs + i], 1024 * unit, 1e-3 * unit) << name(target);
@@ -90,11 +92,45 @@ TEST(Kernels, rows_from_phases_are_those_from_turns_and_positions) {
   for (const Target target : supported_targets()) {
     const kernels::Table& table = *kernels::table_for(target);
     std::vector<float> row(2 * sines);
-    table.angles[0]({nullptr, nullptr, phases.data(), pairs, 1, row.data(), 2 * sines, sines});
+    table.angles[0](
+        {nullptr, nullptr, false, phases.data(), pairs, 1, row.data(), 2 * sines, sines});
     const Row<float> want = angles<float>(table, rope, position);
     for (std::size_t i = 0; i < pairs; ++i) {
       EXPECT_EQ(row[i], want.cos[i]);
       EXPECT_EQ(row[sines + i], want.sin[i]);
+    }
+  }
+}
+
+TEST(Kernels, rows_of_consecutive_positions_are_those_of_each_position) {
+  const Rope rope(Spec({.head_dim = 72}));
+  constexpr std::size_t kPairs = 36, kTokens = 37, kSines = kernels::padded(kPairs);
+  // The third crosses the end of what a position can be.
+  for (const std::int64_t first :
+       {std::int64_t{-20}, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max() - 11}) {
+    std::vector<std::int64_t> positions(kTokens);
+    for (std::size_t t = 0; t < kTokens; ++t) {
+      positions[t] = static_cast<std::int64_t>(static_cast<std::uint64_t>(first) + t);
+    }
+    for (const Target target : supported_targets()) {
+      const kernels::Table& table = *kernels::table_for(target);
+      const auto compare = [&]<class T>(T) {
+        for (const bool is_consecutive : {true, false}) {
+          std::vector<T> rows(2 * kSines * kTokens);
+          table.angles[sizeof(T) == 8 ? 1 : 0]({rope.turns().data(), positions.data(),
+                                                is_consecutive, nullptr, kPairs, kTokens,
+                                                rows.data(), 2 * kSines, kSines});
+          for (std::size_t t = 0; t < kTokens; ++t) {
+            const Row<T> want = angles<T>(table, rope, positions[t]);
+            for (std::size_t i = 0; i < kPairs; ++i) {
+              ASSERT_EQ(rows[t * 2 * kSines + i], want.cos[i]) << name(target) << t;
+              ASSERT_EQ(rows[t * 2 * kSines + kSines + i], want.sin[i]) << name(target) << t;
+            }
+          }
+        }
+      };
+      compare(float{});
+      compare(double{});
     }
   }
 }
@@ -108,8 +144,8 @@ TEST(Kernels, the_quarter_turns_are_exact) {
       std::vector<float> row(2 * kPairs);
       std::vector<double> wide(2 * kPairs);
       const auto& of = kernels::table_for(target)->angles;
-      of[0]({turns.data(), &p, nullptr, kPairs, 1, row.data(), 2 * kPairs, kPairs});
-      of[1]({turns.data(), &p, nullptr, kPairs, 1, wide.data(), 2 * kPairs, kPairs});
+      of[0]({turns.data(), &p, true, nullptr, kPairs, 1, row.data(), 2 * kPairs, kPairs});
+      of[1]({turns.data(), &p, true, nullptr, kPairs, 1, wide.data(), 2 * kPairs, kPairs});
       for (std::size_t i = 0; i < kPairs; ++i) {
         EXPECT_EQ(row[i], cos[p & 3]) << name(target) << p;
         EXPECT_EQ(row[kPairs + i], sin[p & 3]) << name(target) << p;
@@ -227,6 +263,65 @@ TEST_P(SixteenBits, round_to_nearest_even_at_ties_and_beside_them) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SixteenBits, ::testing::Values(DType::kBf16, DType::kF16),
                          [](const auto& test) { return std::string(name(test.param)); });
+
+// Of the ways to walk over dense heads, and of the stores past the caches.
+TEST(Kernels, every_way_to_walk_gives_the_same_bits) {
+  constexpr std::size_t kTokens = 3, kHeads = 9;
+  constexpr std::int64_t kDim = 192;
+  constexpr std::size_t kPairs = 64 + 16 + 3, kSines = kernels::padded(kPairs);
+  const Rope rope(Spec({.head_dim = kDim, .rotary_dim = 2 * kPairs}));
+  for (const Target target : supported_targets()) {
+    const kernels::Table& table = *kernels::table_for(target);
+    for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16, DType::kF64}) {
+      for (const bool adjacent : {false, true}) {
+        const std::size_t size = size_of(dtype);
+        std::vector<double> rows(2 * kSines * kTokens);
+        const std::int64_t positions[kTokens] = {100, 7, 5};
+        table.angles[dtype == DType::kF64 ? 1 : 0]({rope.turns().data(), positions, false, nullptr,
+                                                    kPairs, kTokens, rows.data(), 2 * kSines,
+                                                    kSines});
+        const Elements x = random_elements(dtype, kTokens * kHeads * kDim, 7);
+        // The partner of halves is as many bytes away as streaming wants.
+        const kernels::Pairs pairs{0, adjacent ? std::size_t{1} : 96, adjacent};
+        const auto turned = [&](bool fits_cache, bool may_stream) {
+          // Streaming stores want whole lines.
+          std::vector<std::byte> memory(kTokens * kHeads * kDim * size + kernels::kStreamAlignment);
+          void* at = memory.data();
+          std::size_t space = memory.size();
+          std::align(kernels::kStreamAlignment, space - kernels::kStreamAlignment, at, space);
+          const auto head = static_cast<std::ptrdiff_t>(kDim * size);
+          const auto token = static_cast<std::ptrdiff_t>(kHeads) * head;
+          const auto element = static_cast<std::ptrdiff_t>(size);
+          table.turn[static_cast<std::size_t>(dtype)](
+              {.rows = rows.data(),
+               .row_stride = 2 * kSines,
+               .sines = kSines,
+               .angles = nullptr,
+               .cos_scale = 1,
+               .sin_scale = 1,
+               .token_scales = nullptr,
+               .divides_by_token_scales = false,
+               .scaled = nullptr,
+               .pairs = kPairs,
+               .tokens = kTokens,
+               .heads = kHeads,
+               .in = {x.data(), token, head, element, pairs},
+               .out = {at, token, head, element, pairs},
+               .heads_outer = false,
+               .fits_cache = fits_cache,
+               .may_stream = may_stream,
+               .copies = {},
+               .copies_count = 0});
+          const auto* first = static_cast<const std::byte*>(at);
+          return std::vector<std::byte>(first, first + kTokens * kHeads * kDim * size);
+        };
+        const auto want = turned(true, false);
+        EXPECT_EQ(turned(false, false), want) << name(target) << name(dtype) << adjacent;
+        EXPECT_EQ(turned(false, true), want) << name(target) << name(dtype) << adjacent;
+      }
+    }
+  }
+}
 
 TEST(Kernels, an_infinity_or_a_nan_gives_what_the_formula_gives) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");

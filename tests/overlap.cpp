@@ -100,22 +100,22 @@ TEST(Overlap, empty_views_overlap_nothing) {
 
 TEST(Overlap, a_range_larger_than_the_memory_is_said) {
   float x[4];
-  std::uintptr_t first = 0, end = 0;
+  Bytes bytes{};
   const TensorView far{x, DType::kF32, {2, 1, 1, 4}, {INT64_MAX, 4, 4, 1}};
-  EXPECT_FALSE(byte_range(far, first, end));
+  EXPECT_FALSE(byte_range(far, bytes));
   const TensorView back{x, DType::kF32, {2, 1, 1, 4}, {INT64_MIN, 4, 4, 1}};
-  EXPECT_FALSE(byte_range(back, first, end));
+  EXPECT_FALSE(byte_range(back, bytes));
   // Sums that would wrap in 128 bits.
   constexpr std::int64_t kHuge = (std::int64_t{1} << 62) + 1;
   for (const auto& [shape, strides] :
        {std::pair{Dims{1, INT64_MAX, 1, 4}, Dims{0, INT64_MIN, 0, 1}},
         {Dims{kHuge, kHuge, 1, 4}, Dims{INT64_MIN, INT64_MIN, 0, 1}},
         {Dims{2, kHuge, 1, 4}, Dims{-(kHuge - 1), INT64_MIN, 0, 1}}}) {
-    EXPECT_FALSE(byte_range(TensorView{x, DType::kF64, shape, strides}, first, end));
+    EXPECT_FALSE(byte_range(TensorView{x, DType::kF64, shape, strides}, bytes));
   }
   const TensorView fine{x, DType::kF32, {1, 1, 1, 4}, {INT64_MIN, 4, 4, 1}};
-  EXPECT_TRUE(byte_range(fine, first, end));
-  EXPECT_EQ(end - first, 16u);
+  EXPECT_TRUE(byte_range(fine, bytes));
+  EXPECT_EQ(bytes.end - bytes.first, 16u);
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ class Positions {
   [[nodiscard]] std::size_t axes() const noexcept { return static_cast<std::size_t>(shape_.axes); }
   static constexpr std::int64_t kUnknown = -1;
 
-  // What is read: two ranges of memory, either may be empty.
+  // What is read: two ranges of memory, either may be empty; and whether one is not.
+  [[nodiscard]] bool has_memory() const noexcept { return ids_ != nullptr || !starts_.empty(); }
   [[nodiscard]] std::array<std::span<const std::byte>, 2> memory() const noexcept;
 
  private:

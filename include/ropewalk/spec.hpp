@@ -146,6 +146,8 @@ class Spec {
   }
   [[nodiscard]] bool clockwise() const noexcept { return fields_.clockwise; }
   [[nodiscard]] std::int64_t window_parts() const noexcept { return fields_.window_parts; }
+  // The width of a part: rotary_dim / window_parts.
+  [[nodiscard]] std::int64_t part_dim() const noexcept { return part_dim_; }
   [[nodiscard]] double base() const noexcept { return fields_.base.value_or(kDefaultBase); }
   [[nodiscard]] Scaling scaling() const noexcept { return fields_.scaling.value_or(Scaling{}); }
   // Empty unless they were given.
@@ -175,6 +177,7 @@ class Spec {
 
  private:
   SpecFields fields_;
+  std::int64_t part_dim_ = 0;  // kept, since every call wants it and divisions are slow
   std::vector<std::uint8_t> axis_of_pair_;
 };
 

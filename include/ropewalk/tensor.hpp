@@ -36,10 +36,13 @@ inline constexpr std::size_t kDTypes = 4;
 // "f32", "bf16", "f16", "f64".
 std::string_view name(DType dtype) noexcept;
 
+namespace internal {
+inline constexpr std::uint8_t kSizes[kDTypes] = {4, 2, 2, 8};
+}  // namespace internal
+
 // Bytes of one element.
 constexpr std::size_t size_of(DType dtype) noexcept {
-  constexpr std::size_t kSizes[kDTypes] = {4, 2, 2, 8};
-  return kSizes[static_cast<std::size_t>(dtype)];
+  return internal::kSizes[static_cast<std::size_t>(dtype)];
 }
 
 // Sizes or strides in the order batch, tokens, heads, head_dim.
