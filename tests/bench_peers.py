@@ -143,8 +143,10 @@ class TheSums(unittest.TestCase):
 
     def test_the_text_has_a_line_for_each_dtype_and_a_column_for_each_shape(self):
         rows = [self.row("a", 250, None, 100), self.row("a", 900, None, 100, 512)]
-        text = report.text({"rows": rows, "geometric_means": report.geometric_means(rows),
+        machine = {"cpu": "c", "cores": 2, "os": "o", "compiler": "g", "date": "d", "versions": {"a": "1.2"}}
+        text = report.text({"machine": machine, "rows": rows, "geometric_means": report.geometric_means(rows),
                             "not_measured": [{"peer": "b", "why": "no"}]})
+        self.assertTrue(text.startswith("c, one core of 2; o; g; d\na 1.2\n"), text)
         self.assertRegex(text, r"times as long +1x32x128 +512x32x128 +error at 100k +at 1M\n"
                                r"f32 halves +2\.50 +9\.00 +1\.0e-03 +1\.0e-02\n")
         self.assertIn("not measured: b: no", text)

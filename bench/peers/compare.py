@@ -134,6 +134,7 @@ def main():
     result = comparison.result(options.library)
     Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(report.text(result))
+    say(f"written: {options.json}")
     # A peer that fails is a line of the report; ropewalk itself is not.
     return 1 if any(each["peer"].startswith("ropewalk") for each in comparison.not_measured) else 0
 

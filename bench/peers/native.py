@@ -18,7 +18,10 @@ class PeerWork(ctypes.Structure):
 
 
 def load(name):
-    library = ctypes.CDLL(str(BUILD / name / f"libpeer_{name}.so"))
+    file = BUILD / name / f"libpeer_{name}.so"
+    if not file.exists():
+        raise FileNotFoundError(f"{file.name} was not built: see what bench/peers/setup says")
+    library = ctypes.CDLL(str(file))
     library.peer_create.restype = ctypes.c_void_p
     library.peer_create.argtypes = [ctypes.POINTER(PeerWork), ctypes.c_char_p, ctypes.c_int64]
     library.peer_run.restype = ctypes.c_int64

@@ -66,7 +66,10 @@ def text_of_peer(rows, cell, unit):
 
 def text(result):
     """The whole report."""
-    rows, parts = result["rows"], []
+    rows, machine = result["rows"], result["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    parts = [f"{machine['cpu']}, one core of {machine['cores']}; {machine['os']}; {machine['compiler']}; "
+             f"{machine['date']}\n{versions}\n"]
     for peer, form in dict.fromkeys((each["peer"], each["work"]) for each in rows):
         of_peer = [each for each in rows if (each["peer"], each["work"]) == (peer, form)]
         if peer == "ropewalk":
