@@ -1,9 +1,9 @@
 #include "bench/exact.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <random>
-#include <vector>
+#include <type_traits>
 
 #include "element.hpp"
 #include "message.hpp"
@@ -11,113 +11,193 @@
 namespace ropewalk::bench {
 namespace {
 
-using Real = long double;
-constexpr int kSamples = 40;
+// ω is split so that both products are exact in long double.
+ExactAngles::Turn turn(double omega, std::int64_t position) {
+  const long double high = static_cast<float>(omega), low = omega - high;
+  const auto p = static_cast<long double>(position);
+  const long double big = p * high, small = p * low;
+  const long double cos_big = std::cos(big), sin_big = std::sin(big);
+  const long double cos_small = std::cos(small), sin_small = std::sin(small);
+  return {cos_big * cos_small - sin_big * sin_small, sin_big * cos_small + cos_big * sin_small};
+}
 
-struct Turn {
-  Real cos, sin;
+// f64 is compared in long double. For the others double is enough, and several times faster: its own
+// errors are a part in 2^29 of what is promised, and let off.
+template <DType kType>
+using Real = std::conditional_t<kType == DType::kF64, long double, double>;
+
+// How far off an element may be that belongs to a pair of length h: by as much as was promised, and
+// half an ulp, of what was given or of what is exact.
+template <DType kType>
+struct Promise {
+  explicit Promise(std::int64_t position)
+      : relative(kType == DType::kF64
+                     ? std::abs(static_cast<long double>(position)) * 0x1p-62L + 0x1p-50L
+                     : 0x1p-21L + 0x1p-50L) {}
+
+  // NaN is not near to anything.
+  [[nodiscard]] bool is_near(double given, Real<kType> exact, Real<kType> h) const {
+    const double larger = std::max(std::abs(given), std::abs(static_cast<double>(exact)));
+    return std::abs(given - exact) <= relative * h + half_ulp(larger);
+  }
+
+  static double half_ulp(double value) {
+    struct Type {
+      double least, half;  // the smallest normal number; half an ulp of 1
+    };
+    constexpr Type kTypes[kDTypes] = {
+        {0x1p-126, 0x1p-24}, {0x1p-126, 0x1p-8}, {0x1p-14, 0x1p-11}, {0x1p-1022, 0x1p-53}};
+    constexpr Type kOf = kTypes[static_cast<std::size_t>(kType)];
+    constexpr std::uint64_t kExponent = std::uint64_t{0x7FF} << 52;
+    const auto power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & kExponent);
+    return std::max(power, kOf.least) * kOf.half;
+  }
+
+  Real<kType> relative;
 };
 
-// cos and sin of position x ω. ω is split so that both products are exact in long double.
-Turn turn(double omega, std::int64_t position) {
-  const Real high = static_cast<float>(omega), low = omega - high;
-  const Real p = static_cast<Real>(position);
-  const Real big = p * high, small = p * low;
-  return {std::cos(big) * std::cos(small) - std::sin(big) * std::sin(small),
-          std::sin(big) * std::cos(small) + std::cos(big) * std::sin(small)};
-}
-
-// The promise but for half an ulp, relative to the length of the pair.
-Real promised(DType dtype, std::int64_t position) {
-  const Real far = std::abs(static_cast<Real>(position)) * 0x1p-62L;
-  return dtype == DType::kF64 ? far + 0x1p-50L : 0x1p-21L;
-}
-
-Real half_ulp(Real value, DType dtype) {
-  struct Type {
-    int mantissa, min_exponent;  // as of frexp
-  };
-  constexpr Type kTypes[kDTypes] = {{24, -125}, {8, -125}, {11, -13}, {53, -1021}};
-  const Type type = kTypes[static_cast<std::size_t>(dtype)];
-  int exponent = 0;
-  std::frexp(value, &exponent);
-  return std::ldexp(Real{1}, std::max(exponent, type.min_exponent) - type.mantissa - 1);
-}
-
-// Whether a value is as near to the exact one as is promised for a pair of length h. NaN is not.
-bool is_near(double given, Real exact, Real h, DType dtype, std::int64_t position) {
-  const Real half = std::max(half_ulp(exact, dtype), half_ulp(given, dtype));
-  return std::abs(given - exact) <= promised(dtype, position) * h + half;
-}
-
-// The first, the last, and some between, of `count`.
-std::vector<std::int64_t> samples_of(std::int64_t count) {
-  std::vector<std::int64_t> samples = {0, count - 1};
-  std::mt19937_64 random(1);
-  std::uniform_int_distribution<std::int64_t> any(0, count - 1);
-  while (samples.size() < kSamples) samples.push_back(any(random));
-  return samples;
-}
-
-std::string wrong(std::string_view what, std::int64_t token, std::int64_t head, std::size_t pair,
-                  double given, Real exact) {
+std::string wrong(std::string_view what, std::size_t pair, std::int64_t token, std::int64_t head,
+                  double given, long double exact) {
   return message(what, " of pair ", pair, " of token ", token, ", head ", head, ", is ", given,
                  ", exactly ", static_cast<double>(exact));
 }
 
-// Where element i of a head lies.
-double at(const ConstTensorView& view, std::int64_t token, std::int64_t head, std::size_t i) {
-  const std::int64_t start = token * view.strides[1] + head * view.strides[2];
-  return element_at(view.data, view.dtype, static_cast<std::size_t>(start) + i);
+// A head of x and of y, and a token's exact angles, in the type that they are compared in: arrays, so
+// that a compiler makes vectors of the loops.
+template <DType kType>
+class Head {
+ public:
+  explicit Head(std::size_t pairs)
+      : pairs_(pairs), cos_(pairs), sin_(pairs), x_(2 * pairs), y_(2 * pairs) {}
+
+  void set_turns(std::span<const ExactAngles::Turn> turns) {
+    for (std::size_t i = 0; i < pairs_; ++i) {
+      cos_[i] = static_cast<Real<kType>>(turns[i].cos);
+      sin_[i] = static_cast<Real<kType>>(turns[i].sin);
+    }
+  }
+  void set_elements(const void* x, const void* y, std::size_t start) {
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = element_at(x, kType, start + i);
+    for (std::size_t i = 0; i < y_.size(); ++i) y_[i] = element_at(y, kType, start + i);
+  }
+
+  // What a pair should be and is, and whether it is near enough.
+  struct Pair {
+    Real<kType> exact_a, exact_b;
+    double given_a, given_b;
+    bool is_near_a, is_near_b;
+  };
+  template <bool kHalves>
+  [[nodiscard]] Pair pair(std::size_t i, const Promise<kType>& promise) const {
+    const std::size_t first = kHalves ? i : 2 * i, second = kHalves ? i + pairs_ : 2 * i + 1;
+    const Real<kType> a = x_[first], b = x_[second];
+    const Real<kType> h = std::sqrt(a * a + b * b);
+    const Real<kType> exact_a = a * cos_[i] - b * sin_[i], exact_b = a * sin_[i] + b * cos_[i];
+    return {exact_a,
+            exact_b,
+            y_[first],
+            y_[second],
+            promise.is_near(y_[first], exact_a, h),
+            promise.is_near(y_[second], exact_b, h)};
+  }
+
+  // The first pair of which an element is wrong, or pairs().
+  template <bool kHalves>
+  [[nodiscard]] std::size_t wrong_pair(const Promise<kType>& promise) const {
+    std::int64_t near = 0;
+    for (std::size_t i = 0; i < pairs_; ++i) {
+      const Pair of = pair<kHalves>(i, promise);
+      near += of.is_near_a ? 1 : 0;
+      near += of.is_near_b ? 1 : 0;
+    }
+    if (near == std::ssize(x_)) return pairs_;
+    std::size_t i = 0;
+    while (pair<kHalves>(i, promise).is_near_a && pair<kHalves>(i, promise).is_near_b) ++i;
+    return i;
+  }
+
+ private:
+  std::size_t pairs_;
+  std::vector<Real<kType>> cos_, sin_;
+  std::vector<double> x_, y_;
+};
+
+template <DType kType, bool kHalves>
+std::string wrong_element_of(const ExactAngles& exact, const ConstTensorView& x,
+                             const ConstTensorView& y) {
+  Head<kType> elements(exact.pairs());
+  for (std::int64_t token = 0; token < x.shape[1]; ++token) {
+    elements.set_turns(exact.of_token(static_cast<std::size_t>(token)));
+    const Promise<kType> promise(exact.position(static_cast<std::size_t>(token)));
+    for (std::int64_t head = 0; head < x.shape[2]; ++head) {
+      const std::int64_t start = token * x.strides[1] + head * x.strides[2];
+      elements.set_elements(x.data, y.data, static_cast<std::size_t>(start));
+      const std::size_t i = elements.template wrong_pair<kHalves>(promise);
+      if (i == exact.pairs()) continue;
+      const auto pair = elements.template pair<kHalves>(i, promise);
+      return pair.is_near_a
+                 ? wrong("the second element", i, token, head, pair.given_b, pair.exact_b)
+                 : wrong("the first element", i, token, head, pair.given_a, pair.exact_a);
+    }
+  }
+  return "";
+}
+
+template <DType kType>
+std::string wrong_element_of(const ExactAngles& exact, Pairing pairing, const ConstTensorView& x,
+                             const ConstTensorView& y) {
+  return pairing == Pairing::kHalves ? wrong_element_of<kType, true>(exact, x, y)
+                                     : wrong_element_of<kType, false>(exact, x, y);
+}
+
+template <DType kType>
+std::string wrong_row_of(const ExactAngles& exact, const Angles& angles) {
+  const auto tokens = static_cast<std::size_t>(angles.tokens());
+  const std::size_t pairs = exact.pairs();
+  std::vector<double> cos(tokens * pairs), sin(cos.size());
+  angles.read_compact<double>(cos, sin);
+  for (std::size_t token = 0; token < tokens; ++token) {
+    const Promise<kType> promise(exact.position(token));
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const auto& [exact_cos, exact_sin] = exact.of_token(token)[i];
+      const double given_cos = cos[token * pairs + i], given_sin = sin[token * pairs + i];
+      const auto at = static_cast<std::int64_t>(token);
+      if (!promise.is_near(given_cos, static_cast<Real<kType>>(exact_cos), 1)) {
+        return wrong("the cosine", i, at, 0, given_cos, exact_cos);
+      }
+      if (!promise.is_near(given_sin, static_cast<Real<kType>>(exact_sin), 1)) {
+        return wrong("the sine", i, at, 0, given_sin, exact_sin);
+      }
+    }
+  }
+  return "";
 }
 
 }  // namespace
 
-std::string wrong_element(const Rope& rope, const ConstTensorView& x, const ConstTensorView& y,
-                          std::span<const std::int64_t> positions) {
-  const std::span<const double> omega = rope.frequencies();
-  const bool is_halves = rope.spec().pairing() == Pairing::kHalves;
-  const std::int64_t heads = x.shape[2];
-  for (const std::int64_t sample : samples_of(x.shape[1] * heads)) {
-    const std::int64_t token = sample / heads, head = sample % heads;
-    const std::int64_t position = positions[static_cast<std::size_t>(token)];
-    for (std::size_t i = 0; i < omega.size(); ++i) {
-      const std::size_t first = is_halves ? i : 2 * i;
-      const std::size_t second = is_halves ? i + omega.size() : 2 * i + 1;
-      const Real a = at(x, token, head, first), b = at(x, token, head, second);
-      const Turn t = turn(omega[i], position);
-      const Real exact_a = a * t.cos - b * t.sin, exact_b = a * t.sin + b * t.cos;
-      const double given_a = at(y, token, head, first), given_b = at(y, token, head, second);
-      if (!is_near(given_a, exact_a, std::hypot(a, b), x.dtype, position)) {
-        return wrong("the first element", token, head, i, given_a, exact_a);
-      }
-      if (!is_near(given_b, exact_b, std::hypot(a, b), x.dtype, position)) {
-        return wrong("the second element", token, head, i, given_b, exact_b);
-      }
-    }
+ExactAngles::ExactAngles(std::span<const double> frequencies,
+                         std::span<const std::int64_t> positions)
+    : pairs_(frequencies.size()), positions_(positions.begin(), positions.end()) {
+  turns_.reserve(positions.size() * pairs_);
+  for (const std::int64_t position : positions) {
+    for (const double omega : frequencies) turns_.push_back(turn(omega, position));
   }
-  return "";
 }
 
-std::string wrong_row(const Rope& rope, const Angles& angles,
-                      std::span<const std::int64_t> positions) {
-  const std::span<const double> omega = rope.frequencies();
-  std::vector<double> cos(positions.size() * omega.size()), sin(cos.size());
-  angles.read_compact<double>(cos, sin);
-  for (const std::int64_t token : samples_of(static_cast<std::int64_t>(positions.size()))) {
-    const std::int64_t position = positions[static_cast<std::size_t>(token)];
-    for (std::size_t i = 0; i < omega.size(); ++i) {
-      const std::size_t at_pair = static_cast<std::size_t>(token) * omega.size() + i;
-      const Turn t = turn(omega[i], position);
-      if (!is_near(cos[at_pair], t.cos, 1, angles.dtype(), position)) {
-        return wrong("the cosine", token, 0, i, cos[at_pair], t.cos);
-      }
-      if (!is_near(sin[at_pair], t.sin, 1, angles.dtype(), position)) {
-        return wrong("the sine", token, 0, i, sin[at_pair], t.sin);
-      }
-    }
+std::string wrong_element(const ExactAngles& exact, Pairing pairing, const ConstTensorView& x,
+                          const ConstTensorView& y) {
+  switch (x.dtype) {
+    case DType::kF32: return wrong_element_of<DType::kF32>(exact, pairing, x, y);
+    case DType::kBf16: return wrong_element_of<DType::kBf16>(exact, pairing, x, y);
+    case DType::kF16: return wrong_element_of<DType::kF16>(exact, pairing, x, y);
+    case DType::kF64: return wrong_element_of<DType::kF64>(exact, pairing, x, y);
   }
-  return "";
+  return "of no known dtype";
+}
+
+std::string wrong_row(const ExactAngles& exact, const Angles& angles) {
+  return angles.dtype() == DType::kF64 ? wrong_row_of<DType::kF64>(exact, angles)
+                                       : wrong_row_of<DType::kF32>(exact, angles);
 }
 
 }  // namespace ropewalk::bench

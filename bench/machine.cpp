@@ -67,9 +67,7 @@ Machine this_machine() {
   Machine machine;
   machine.cpu = cpu_name(system.machine);
   machine.cores = std::max(0L, sysconf(_SC_NPROCESSORS_ONLN));
-  machine.l1d_bytes = cache_bytes(1);
-  machine.l2_bytes = cache_bytes(2);
-  machine.l3_bytes = cache_bytes(3);
+  machine.caches = {cache_bytes(1), cache_bytes(2), cache_bytes(3)};
   machine.os = message(system.sysname, " ", system.release, " ", system.machine);
   machine.compiler = compiler();
   machine.version =

@@ -23,17 +23,21 @@ double turn(const Contender& contender, std::int64_t& calls, const MeasureOption
   }
 }
 
-}  // namespace
-
-Clock thread_clock() {
-  return [] {
+Clock clock_of(clockid_t id) {
+  return [id] {
     std::timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(id, &now);
     constexpr std::uint64_t kPerSecond = 1'000'000'000;
     return static_cast<std::uint64_t>(now.tv_sec) * kPerSecond +
            static_cast<std::uint64_t>(now.tv_nsec);
   };
 }
+
+}  // namespace
+
+Clock thread_clock() { return clock_of(CLOCK_THREAD_CPUTIME_ID); }
+
+Clock wall_clock() { return clock_of(CLOCK_MONOTONIC); }
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -20,6 +20,9 @@ using Clock = std::function<std::uint64_t()>;
 // batches of a millisecond and more were timed up to 20 times too long by the other.
 Clock thread_clock();
 
+// The clock on the wall, for what runs on several threads: the other counts only one of them.
+Clock wall_clock();
+
 struct Contender {
   // Puts its data into the memory that the contenders share; not timed.
   std::function<void()> prepare;

@@ -8,7 +8,7 @@
 #include <random>
 #include <ropewalk/rotate.hpp>
 
-#include "bench/exact.hpp"
+#include "bench/parallel.hpp"
 #include "message.hpp"
 
 namespace ropewalk::bench {
@@ -61,8 +61,11 @@ MeasuredCase::Memory MeasuredCase::allocate(std::size_t bytes) {
   return Memory(static_cast<std::byte*>(memory));
 }
 
-MeasuredCase::MeasuredCase(const Case& what, Target target)
-    : what_(what), options_{.target = target}, bytes_(static_cast<std::size_t>(what.bytes())) {
+MeasuredCase::MeasuredCase(const Case& what)
+    : what_(what),
+      options_{.target = what.target, .parallel = parallel_of(what.threads)},
+      bytes_(static_cast<std::size_t>(what.bytes())) {
+  what_.target = resolved(what.target);
   std::mt19937_64 random(1);
   std::uniform_int_distribution<std::int64_t> below(0, kPositionsBelow - 1);
   for (std::int64_t t = 0; t < what.shape[0]; ++t) {
@@ -85,7 +88,7 @@ MeasuredCase::MeasuredCase(const Case& what, Target target)
 
 void MeasuredCase::add_subject(Pairing pairing, bool is_ready) {
   const Rope rope(Spec({.head_dim = what_.shape[2], .pairing = pairing}));
-  subjects_.push_back({{what_, pairing, is_ready, resolved(options_.target)}, rope, {}});
+  subjects_.push_back({{what_, pairing, is_ready}, rope, {}});
   const DType rows = what_.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   if (is_ready) {
     subjects_.back().angles.assign(rope, Positions::ids(ids_), {.dtype = rows, .run = options_});
@@ -130,29 +133,39 @@ void MeasuredCase::call(Subject& subject) {
 }
 
 void MeasuredCase::call_limit(const LimitLoops& loop) {
-  auto* const x = reinterpret_cast<float*>(x_.get());
   const std::size_t count = bytes_ / sizeof(float);
+  if (what_.threads == 1) return call_limit(loop, 0, count);
+  const auto tasks = static_cast<std::size_t>(what_.threads);
+  on_threads(options_.parallel, [&](std::int64_t task) {
+    const auto i = static_cast<std::size_t>(task);
+    call_limit(loop, count * i / tasks, count * (i + 1) / tasks - count * i / tasks);
+  });
+}
+
+void MeasuredCase::call_limit(const LimitLoops& loop, std::size_t first, std::size_t count) {
+  auto* const x = reinterpret_cast<float*>(x_.get()) + first;
   switch (what_.work) {
     case Work::kRotate:
     case Work::kRotateQk: return loop.scale(x, count, kFactor);
     case Work::kRotateOut:
-      return loop.scale_to(x, reinterpret_cast<float*>(out_.get() + kOutOffset), count, kFactor);
+      return loop.scale_to(x, reinterpret_cast<float*>(out_.get() + kOutOffset) + first, count,
+                           kFactor);
     case Work::kAngles: return loop.write(x, count, kWritten);
   }
 }
 
 void MeasuredCase::refill(const Memory& from) { std::memcpy(x_.get(), from.get(), bytes_); }
 
-std::string MeasuredCase::check_subject(Subject& subject) {
+std::string MeasuredCase::check_subject(Subject& subject, const ExactAngles& exact) {
   refill(values_);
   // What stood in out before must not pass for a result.
   if (out_) std::memset(out_.get() + kOutOffset, 0xFF, bytes_);
   call(subject);
-  if (what_.work == Work::kAngles) return wrong_row(subject.rope, subject.angles, ids_);
+  if (what_.work == Work::kAngles) return wrong_row(exact, subject.angles);
   std::byte* const result = out_ ? out_.get() + kOutOffset : x_.get();
   const auto compare = [&](std::size_t offset, std::int64_t heads) {
-    return wrong_element(subject.rope, view(values_.get() + offset, heads),
-                         view(result + offset, heads), ids_);
+    return wrong_element(exact, subject.row.pairing, view(values_.get() + offset, heads),
+                         view(result + offset, heads));
   };
   const std::int64_t heads = what_.shape[1];
   if (what_.work != Work::kRotateQk) return compare(0, heads);
@@ -174,8 +187,10 @@ std::string MeasuredCase::check_limit(const LimitLoops& loop) {
 }
 
 std::string MeasuredCase::check() {
+  // The frequencies are the same in both pairings.
+  const ExactAngles exact(subjects_.front().rope.frequencies(), ids_);
   for (Subject& subject : subjects_) {
-    const std::string wrong = check_subject(subject);
+    const std::string wrong = check_subject(subject, exact);
     if (!wrong.empty()) return message(label(subject.row), ": ", wrong);
   }
   for (const LimitLoops& loop : loops_) {

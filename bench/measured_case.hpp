@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/exact.hpp"
 #include "bench/limit.hpp"
 #include "bench/measure.hpp"
 #include "bench/work.hpp"
@@ -20,14 +21,15 @@ namespace ropewalk::bench {
 
 class MeasuredCase {
  public:
-  // target may be kBest. Throws Error (kUnsupported) if it is not to be had.
-  MeasuredCase(const Case& what, Target target);
+  // The target may be kBest. Throws Error (kUnsupported) if it is not to be had.
+  explicit MeasuredCase(const Case& what);
 
   // Runs everything once and compares. Returns what is wrong, naming the row, or "".
   std::string check();
 
   // One for each row: for both pairings fresh and ready angles; for the work of angles only one. The
-  // rows and the loops of the limit are measured in the same rounds, on the same memory.
+  // rows and the loops of the limit are measured in the same rounds, on the same memory. On several
+  // threads each has its share of a loop's elements, by the same fork and join as the library's.
   std::vector<Row> measure(const MeasureOptions& options, const Clock& clock);
 
  private:
@@ -44,10 +46,11 @@ class MeasuredCase {
   static Memory allocate(std::size_t bytes);
   void add_subject(Pairing pairing, bool is_ready);
   void call(Subject& subject);
-  std::string check_subject(Subject& subject);
+  std::string check_subject(Subject& subject, const ExactAngles& exact);
   [[nodiscard]] Positions positions() const;
   [[nodiscard]] TensorView view(std::byte* data, std::int64_t heads) const;
   void call_limit(const LimitLoops& loop);
+  void call_limit(const LimitLoops& loop, std::size_t first, std::size_t count);
   std::string check_limit(const LimitLoops& loop);
   void refill(const Memory& from);
 

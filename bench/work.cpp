@@ -1,50 +1,91 @@
 #include "bench/work.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "message.hpp"
 
 namespace ropewalk::bench {
 namespace {
 
-// A line of the list: which dtypes of it are measured.
+// A line of the list, a case for each of its dtypes.
 struct Line {
   Work work;
   Shape shape;
+  std::initializer_list<DType> dtypes;
   Layout layout = Layout::kBthd;
   Where where = Where::kConsecutive;
-  bool is_beyond_cache = false;
+  Target target = Target::kBest;
+  int threads = 1;
 };
 
-constexpr bool kBeyondCache = true;
-constexpr Line kLines[] = {
+// From here on a call is split, see options.hpp.
+constexpr std::int64_t kWorthThreads = 256 << 10;
+
+using enum DType;
+constexpr Layout kBhtd = Layout::kBhtd, kBthd = Layout::kBthd;
+constexpr Where kConsecutive = Where::kConsecutive, kRandom = Where::kRandom;
+
+const Line kLines[] = {
     // Decode: one token.
-    {Work::kRotate, {1, 32, 128}},
-    {Work::kRotate, {1, 16, 256}},
-    {Work::kRotateQk, {1, 40, 128}},
-    {Work::kRotateOut, {1, 32, 128}},
+    {Work::kRotate, {1, 32, 128}, {kF32, kBf16, kF16, kF64}},
+    {Work::kRotate, {1, 32, 128}, {kBf16}, kBthd, kConsecutive, Target::kAvx3},
+    {Work::kRotate, {1, 32, 128}, {kF32, kBf16}, kBthd, kConsecutive, Target::kAvx2},
+    {Work::kRotate, {1, 16, 256}, {kF32, kBf16, kF16}},
+    {Work::kRotateQk, {1, 40, 128}, {kF32, kBf16, kF16}},
+    {Work::kRotateOut, {1, 32, 128}, {kF32, kBf16, kF16}},
     // Decode of a batch: each token somewhere below a million.
-    {Work::kRotate, {64, 32, 128}, Layout::kBthd, Where::kRandom},
+    {Work::kRotate, {64, 32, 128}, {kF32, kBf16, kF16}, kBthd, kRandom},
     // Prefill, in the last-level cache of most machines.
-    {Work::kRotate, {512, 32, 128}},
-    {Work::kRotate, {512, 32, 128}, Layout::kBhtd},
-    {Work::kRotateQk, {512, 40, 128}},
-    {Work::kRotateQk, {512, 40, 128}, Layout::kBhtd},
-    {Work::kRotateOut, {512, 32, 128}},
-    {Work::kRotateOut, {512, 32, 128}, Layout::kBhtd},
-    // One head: as many angles as pairs.
-    {Work::kRotate, {4096, 1, 64}},
+    {Work::kRotate, {512, 32, 128}, {kF32, kBf16, kF16, kF64}},
+    {Work::kRotate, {512, 32, 128}, {kF32}, kBthd, kConsecutive, Target::kAvx2},
+    {Work::kRotate, {512, 32, 128}, {kF32, kBf16}, kBthd, kConsecutive, Target::kBest, 2},
+    {Work::kRotate, {512, 32, 128}, {kF32, kBf16}, kBhtd},
+    {Work::kRotateQk, {512, 40, 128}, {kF32, kBf16}},
+    {Work::kRotateQk, {512, 40, 128}, {kF32}, kBhtd},
+    {Work::kRotateOut, {512, 32, 128}, {kF32, kBf16}},
+    {Work::kRotateOut, {512, 32, 128}, {kF32}, kBhtd},
+    // Few heads: as many angles as pairs, or almost.
+    {Work::kRotate, {4096, 1, 64}, {kF32, kBf16, kF16}},
+    {Work::kRotate, {4096, 8, 128}, {kF32, kF16}},
     // Prefill in memory.
-    {Work::kRotate, {4096, 32, 128}, Layout::kBthd, Where::kConsecutive, kBeyondCache},
-    {Work::kRotate, {2048, 32, 256}, Layout::kBthd, Where::kConsecutive, kBeyondCache},
-    {Work::kRotateOut, {4096, 32, 128}, Layout::kBthd, Where::kConsecutive, kBeyondCache},
-    {Work::kAngles, {1, 1, 128}},
-    {Work::kAngles, {64, 1, 128}, Layout::kBthd, Where::kRandom},
-    {Work::kAngles, {512, 1, 128}},
-    {Work::kAngles, {4096, 1, 64}},
+    {Work::kRotate, {4096, 32, 128}, {kF32}},
+    {Work::kRotate, {4096, 32, 128}, {kF32}, kBthd, kConsecutive, Target::kBest, 2},
+    {Work::kRotate, {4096, 32, 128}, {kF32}, kBhtd},
+    {Work::kRotate, {16384, 32, 128}, {kBf16, kF16}},
+    {Work::kRotate, {2048, 32, 256}, {kF32}},
+    {Work::kRotateOut, {4096, 32, 128}, {kF32}},
+    // Rows of cos and sin alone.
+    {Work::kAngles, {1, 1, 128}, {kF32, kF64}},
+    {Work::kAngles, {64, 1, 128}, {kF32, kF64}, kBthd, kRandom},
+    {Work::kAngles, {4096, 1, 128}, {kF32, kF64}},
+    {Work::kAngles, {4096, 1, 128}, {kF32}, kBthd, kConsecutive, Target::kAvx2},
 };
 
-bool has_dtype(const Line& line, DType dtype) {
-  if (line.work == Work::kAngles) return dtype == DType::kF32 || dtype == DType::kF64;
-  return !line.is_beyond_cache || dtype == DType::kF32 || dtype == DType::kBf16;
+// As many tokens of 32 heads as each working set holds. Of the largest, which takes the longest, only
+// f32; on two threads those where a call is split, but for memory.
+std::vector<Case> sized_cases(const Caches& caches) {
+  std::vector<Case> cases;
+  const std::array<std::int64_t, 4> sets = working_sets(caches);
+  const std::int64_t largest = sets.back();
+  for (const std::int64_t set : sets) {
+    for (const DType dtype : {kF32, kBf16, kF16}) {
+      const std::int64_t token_bytes = 32 * 128 * static_cast<std::int64_t>(size_of(dtype));
+      const Shape shape = {std::max<std::int64_t>(1, set / token_bytes), 32, 128};
+      if (set != largest || dtype == kF32) cases.push_back({Work::kRotate, dtype, shape});
+      if (set != largest && set >= kWorthThreads && dtype != kF16) {
+        cases.push_back({.work = Work::kRotate, .dtype = dtype, .shape = shape, .threads = 2});
+      }
+    }
+  }
+  return cases;
+}
+
+bool is_best(Target target) {
+  for (const Target compiled : compiled_targets()) {
+    if (is_supported(compiled)) return target == compiled;
+  }
+  return false;
 }
 
 }  // namespace
@@ -82,24 +123,42 @@ std::string label(const Row& row) {
   return message(name(row.what.work), " ", name(row.what.dtype), " ", name(row.pairing), " ",
                  tokens, "x", heads, "x", head_dim, " ", name(row.what.layout), " ",
                  row.is_ready ? "ready" : "fresh", " ", name(row.what.where), " ",
-                 name(row.target));
+                 name(row.what.target), ", ", row.what.threads,
+                 row.what.threads == 1 ? " thread" : " threads");
 }
 
-std::vector<Case> all_cases() {
+std::array<std::int64_t, 4> working_sets(const Caches& caches) noexcept {
+  const auto known = [](std::int64_t bytes, std::int64_t otherwise) {
+    return bytes > 0 ? bytes : otherwise;
+  };
+  const std::int64_t l3 = known(caches.l3_bytes, 32 << 20);
+  return {known(caches.l1d_bytes, 32 << 10) / 2, known(caches.l2_bytes, 512 << 10) / 2, l3 / 2,
+          std::min<std::int64_t>(4 * l3, 256 << 20)};
+}
+
+std::vector<Case> all_cases(const Caches& caches, Target target) {
   std::vector<Case> cases;
+  const auto add = [&](Case what) {
+    if (what.target == Target::kBest) {
+      what.target = target;
+    } else if (target != Target::kBest || !is_supported(what.target) || is_best(what.target)) {
+      return;
+    }
+    if (std::find(cases.begin(), cases.end(), what) == cases.end()) cases.push_back(what);
+  };
   for (const Line& line : kLines) {
-    for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16, DType::kF64}) {
-      if (has_dtype(line, dtype)) {
-        cases.push_back({line.work, dtype, line.shape, line.layout, line.where});
-      }
+    for (const DType dtype : line.dtypes) {
+      add({line.work, dtype, line.shape, line.layout, line.where, line.target, line.threads});
     }
   }
+  for (const Case& what : sized_cases(caches)) add(what);
   return cases;
 }
 
 bool Filter::keeps(const Case& what) const noexcept {
   return (!work || *work == what.work) && (!dtype || *dtype == what.dtype) &&
-         (!layout || *layout == what.layout) && (!shape || *shape == what.shape);
+         (!layout || *layout == what.layout) && (!shape || *shape == what.shape) &&
+         (!threads || *threads == what.threads);
 }
 
 }  // namespace ropewalk::bench

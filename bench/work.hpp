@@ -1,4 +1,4 @@
-// What is measured: a fixed list of cases, each with a row for every pairing, and for angles that are
+// What is measured: a list of cases, each with a row for every pairing, and for angles that are
 // computed in the call or were made before.
 
 #ifndef ROPEWALK_BENCH_WORK_HPP_
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/machine.hpp"
 #include "bench/verdict.hpp"
 
 namespace ropewalk::bench {
@@ -30,6 +31,7 @@ enum class Where : std::uint8_t { kConsecutive, kRandom };
 inline constexpr std::array kWorks = {Work::kRotate, Work::kRotateQk, Work::kRotateOut,
                                       Work::kAngles};
 inline constexpr std::array kLayouts = {Layout::kBthd, Layout::kBhtd};
+inline constexpr std::array kThreads = {1, 2};
 
 std::string_view name(Work work) noexcept;      // "rotate", "rotate_qk", "rotate_out", "angles"
 std::string_view name(Layout layout) noexcept;  // "bthd", "bhtd"
@@ -42,8 +44,12 @@ struct Case {
   Work work;
   DType dtype;
   Shape shape;  // for angles, heads is 1
-  Layout layout;
-  Where where;
+  Layout layout = Layout::kBthd;
+  Where where = Where::kConsecutive;
+  Target target = Target::kBest;
+  int threads = 1;
+
+  bool operator==(const Case&) const = default;
 
   // Of the tensor that is read, or of the rows that are written.
   [[nodiscard]] std::int64_t bytes() const noexcept;
@@ -55,28 +61,35 @@ struct Case {
 
 // What one number is of.
 struct Row {
-  Case what;
+  Case what;  // target is one that is supported, not kBest
   Pairing pairing;
   bool is_ready;  // angles made before
-  Target target;  // one that is supported, not kBest
   Times times{};
 
   // What the limit takes, as a share of what this takes: 1 is the best to be had.
   [[nodiscard]] double fraction() const noexcept { return times.limit_ns / times.ns; }
 };
 
-// "rotate f32 halves 1x32x128 bthd fresh consecutive AVX2".
+// "rotate f32 halves 1x32x128 bthd fresh consecutive AVX2, 2 threads".
 std::string label(const Row& row);
 
-// The whole list. It takes about a minute, most of it for the tensors that no cache holds: those are
-// of f32 and bf16 only.
-std::vector<Case> all_cases();
+// Bytes that lie well inside the first, second and third level of cache (half of each), and four
+// times the third, at most 256 MiB. Where a level is unknown or is none, it is taken to be as in
+// many CPUs.
+std::array<std::int64_t, 4> working_sets(const Caches& caches) noexcept;
+
+// The whole list. Where the CPU's best target is another, some cases are measured on others too. It
+// takes two to three minutes, most of it for the tensors that no cache holds: those are of few kinds.
+//
+// target: kBest, or the only one
+std::vector<Case> all_cases(const Caches& caches, Target target);
 
 struct Filter {
   std::optional<Work> work = {};
   std::optional<DType> dtype = {};
   std::optional<Layout> layout = {};
   std::optional<Shape> shape = {};
+  std::optional<int> threads = {};
 
   [[nodiscard]] bool keeps(const Case& what) const noexcept;
 };

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ropewalk/error.hpp>
 #include <ropewalk/tensor.hpp>
@@ -19,10 +18,13 @@
 #include "bench/machine.hpp"
 #include "bench/measure.hpp"
 #include "bench/measured_case.hpp"
+#include "bench/parallel.hpp"
 #include "bench/verdict.hpp"
 #include "bench/work.hpp"
+#include "bench_report.hpp"
 #include "message.hpp"
 #include "plan.hpp"
+#include "printed.hpp"
 #include "verbs.hpp"
 
 namespace ropewalk::cli {
@@ -34,7 +36,7 @@ constexpr std::int64_t kMostRounds = 1'000'000;
 struct BenchVerb {
   explicit BenchVerb(CLI::App& verb);
 
-  std::string work, dtype, layout, shape, target;
+  std::string work, dtype, layout, shape, threads, target;
   std::string rounds = "15";
   bool json = false;
 };
@@ -43,19 +45,26 @@ BenchVerb::BenchVerb(CLI::App& verb) {
   const auto option = [&](const char* flag, std::string& text, const char* type, const char* help) {
     verb.add_option(flag, text, help)->type_name(type)->check(refuse_empty);
   };
-  option("--work", work, "NAME", "Only rotate, rotate_qk, rotate_out or angles");
+  option("--work", work, "NAME",
+         "Only rotate, rotate_qk, rotate_out or angles; or memory (the limit, copies, fork and\n"
+         "join) or overhead (of a call, beyond its kernels)");
   option("--dtype", dtype, "NAME", "Only f32, bf16, f16 or f64");
   option("--layout", layout, "NAME", "Only bthd or bhtd");
   option("--shape", shape, "TxHxD", "Only so many tokens, heads and elements of a head: 1x32x128");
+  option("--threads", threads, "N", "Only on 1 or on 2 threads");
   option("--target", target, "NAME",
          "Instead of the CPU's best: SCALAR, AVX2, AVX3, AVX3_BF16 or NEON");
   option("--rounds", rounds, "N", "Of which the median is taken; by default 15");
   verb.add_flag("--json", json, "Print JSON");
   verb.footer(
       "Times are held against the limit: the fastest of some loops that read, scale and write the\n"
-      "same bytes, in the same run (for angles, that write them). They are of the one thread that\n"
-      "runs, so other processes count little. GB/s are the bytes read and written. All rows take\n"
-      "about a minute.\n"
+      "same bytes, in the same run (for angles, that write them), on as many threads. Every "
+      "element\n"
+      "is compared with the formula first. One thread is timed by how long it runs, so other "
+      "processes\n"
+      "count little; two by the clock on the wall, so nothing else should run. GB/s are the bytes "
+      "read\n"
+      "and written. All rows take two to three minutes.\n"
       "Exit codes: 0 done, 1 a result is wrong or a limit not to be believed, 2 wrong usage.");
 }
 
@@ -92,20 +101,6 @@ bench::Shape shape_of(const std::string& text) {
   return shape;
 }
 
-std::vector<bench::Case> cases_of(const BenchVerb& options) {
-  const bench::Filter filter = {
-      .work = named_if_given<bench::Work>("--work", options.work, bench::kWorks),
-      .dtype = named_if_given<DType>("--dtype", options.dtype, kDTypeList),
-      .layout = named_if_given<bench::Layout>("--layout", options.layout, bench::kLayouts),
-      .shape = options.shape.empty() ? std::optional<bench::Shape>() : shape_of(options.shape)};
-  std::vector<bench::Case> cases = bench::all_cases();
-  std::erase_if(cases, [&](const bench::Case& what) { return !filter.keeps(what); });
-  if (cases.empty()) {
-    throw UsageError("--work, --dtype, --layout and --shape leave nothing to measure; drop one");
-  }
-  return cases;
-}
-
 Target target_of(const BenchVerb& options) {
   constexpr Target kTargets[] = {Target::kScalar, Target::kAvx2, Target::kAvx3, Target::kAvx3Bf16,
                                  Target::kNeon};
@@ -120,74 +115,99 @@ bench::MeasureOptions measure_options_of(const BenchVerb& options) {
   return {.rounds = static_cast<int>(rounds)};
 }
 
-std::string shape_text(const bench::Row& row) {
-  const bench::Shape& shape = row.what.shape;
-  return message(shape[0], "x", shape[1], "x", shape[2]);
+// A value of --work: cases; or, without a work, what is measured beside them.
+struct WorkName {
+  std::string_view text;
+  std::optional<bench::Work> work = {};
+};
+std::string_view name(const WorkName& work) { return work.text; }
+
+constexpr std::string_view kMemory = "memory", kOverhead = "overhead";
+
+std::optional<WorkName> work_of(const BenchVerb& options) {
+  std::vector<WorkName> names;
+  for (const bench::Work work : bench::kWorks) names.push_back({name(work), work});
+  names.push_back({kMemory});
+  names.push_back({kOverhead});
+  return named_if_given<WorkName>("--work", options.work, names);
 }
 
-std::string size_text(std::int64_t bytes) {
-  if (bytes == 0) return "?";
-  return bytes < 1 << 20 ? message(bytes >> 10, " KiB") : message(bytes >> 20, " MiB");
+std::optional<int> threads_of(const BenchVerb& options) {
+  if (options.threads.empty()) return {};
+  const std::int64_t threads = parse_int64("--threads", options.threads);
+  if (std::find(bench::kThreads.begin(), bench::kThreads.end(), threads) == bench::kThreads.end()) {
+    throw UsageError(message("--threads ", threads, ": want 1 or 2"));
+  }
+  const int most = bench::most_threads();
+  if (threads > most) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        message("--threads ", threads, ": only ", most, " to be had: cores that this process ",
+                "may run on, OMP_NUM_THREADS, or a build without OpenMP"));
+  }
+  return static_cast<int>(threads);
 }
 
-std::string header_line(const bench::Machine& machine) {
-  return message(machine.cpu, ", ", machine.cores, " cores, L1 ", size_text(machine.l1d_bytes),
-                 ", L2 ", size_text(machine.l2_bytes), ", L3 ", size_text(machine.l3_bytes), "; ",
-                 machine.os, "; ropewalk ", machine.version, ", ", machine.compiler, "; ",
-                 machine.date);
-}
+struct Plan {
+  std::vector<bench::Case> cases;
+  std::vector<int> memory = {};  // on so many threads
+  bool overhead = false;
+};
 
-constexpr const char* kTableHead =
-    "work        dtype  pairing   shape        layout  angles  positions    target             ns"
-    "     GB/s  of limit";
-
-std::string table_line(const bench::Row& row) {
-  char line[160];
-  std::snprintf(line, sizeof(line), "%-11s %-6s %-9s %-12s %-7s %-7s %-12s %-9s %11.*f %8.1f %9.2f",
-                text(name(row.what.work)).c_str(), text(name(row.what.dtype)).c_str(),
-                text(name(row.pairing)).c_str(), shape_text(row).c_str(),
-                text(name(row.what.layout)).c_str(), row.is_ready ? "ready" : "fresh",
-                text(name(row.what.where)).c_str(), text(name(row.target)).c_str(),
-                row.times.ns < 100 ? 1 : 0, row.times.ns,
-                static_cast<double>(row.what.moved_bytes()) / row.times.ns, row.fraction());
-  return line;
-}
-
-nlohmann::ordered_json json_of(const bench::Machine& machine) {
-  return {{"cpu", machine.cpu},
-          {"cores", machine.cores},
-          {"l1d_bytes", machine.l1d_bytes},
-          {"l2_bytes", machine.l2_bytes},
-          {"l3_bytes", machine.l3_bytes},
-          {"os", machine.os},
-          {"compiler", machine.compiler},
-          {"ropewalk", machine.version},
-          {"date", machine.date}};
-}
-
-nlohmann::ordered_json json_of(const bench::Row& row) {
-  return {{"work", name(row.what.work)},       {"dtype", name(row.what.dtype)},
-          {"pairing", name(row.pairing)},      {"shape", row.what.shape},
-          {"layout", name(row.what.layout)},   {"angles", row.is_ready ? "ready" : "fresh"},
-          {"positions", name(row.what.where)}, {"threads", 1},
-          {"target", name(row.target)},        {"ns", row.times.ns},
-          {"limit_ns", row.times.limit_ns},    {"fraction", row.fraction()}};
+// Everything, or what the filters leave. What is measured beside the cases has none of their properties.
+Plan plan_of(const BenchVerb& options, Target target, const bench::Caches& caches) {
+  const std::optional<WorkName> work = work_of(options);
+  const bench::Filter filter = {
+      .work = work ? work->work : std::nullopt,
+      .dtype = named_if_given<DType>("--dtype", options.dtype, kDTypeList),
+      .layout = named_if_given<bench::Layout>("--layout", options.layout, bench::kLayouts),
+      .shape = options.shape.empty() ? std::optional<bench::Shape>() : shape_of(options.shape),
+      .threads = threads_of(options)};
+  const int most_threads = bench::most_threads();
+  Plan plan;
+  bool lacks_threads = false;
+  for (const bench::Case& what : bench::all_cases(caches, target)) {
+    if ((work && !work->work) || !filter.keeps(what)) continue;
+    if (what.threads <= most_threads) {
+      plan.cases.push_back(what);
+    } else {
+      lacks_threads = true;
+    }
+  }
+  const bool beside = !filter.dtype && !filter.layout && !filter.shape;
+  if (beside && (work ? work->text == kMemory : true)) {
+    for (const int threads : bench::kThreads) {
+      if (threads <= most_threads && filter.threads.value_or(threads) == threads) {
+        plan.memory.push_back(threads);
+      }
+    }
+  }
+  plan.overhead =
+      beside && (work ? work->text == kOverhead : true) && filter.threads.value_or(1) == 1;
+  if (plan.cases.empty() && plan.memory.empty() && !plan.overhead) {
+    throw UsageError(
+        "--work, --dtype, --layout, --shape and --threads leave nothing to measure; drop one");
+  }
+  if (lacks_threads) print_warning("only 1 thread is to be had: rows of 2 are left out");
+  return plan;
 }
 
 // The rows of a case. One that beats the limit for good is put into `beaten`.
-std::vector<bench::Row> rows_of(const bench::Case& what, Target target,
-                                const bench::MeasureOptions& options, const bench::Machine& machine,
-                                std::vector<bench::Row>& beaten) {
-  bench::MeasuredCase measured(what, target);
+std::vector<bench::Row> rows_of(const bench::Case& what, const bench::MeasureOptions& options,
+                                const bench::Machine& machine, std::vector<bench::Row>& beaten) {
+  bench::MeasuredCase measured(what);
   const std::string wrong = measured.check();
   if (!wrong.empty()) throw std::runtime_error(message(wrong, "; not measured"));
-  const bool in_cache = bench::is_in_cache(what.touched_bytes(), machine.l2_bytes);
+  // Of several threads one may have to wait for a core, and nothing follows.
+  const bool in_cache =
+      what.threads == 1 && bench::is_in_cache(what.touched_bytes(), machine.caches.l2_bytes);
+  const bench::Clock clock = what.threads == 1 ? bench::thread_clock() : bench::wall_clock();
   const auto is_beaten = [&](const bench::Row& row) {
     return bench::beats_limit(row.times, in_cache);
   };
   std::vector<bench::Row> rows;
   const bool plausible = bench::measure_until_plausible(
-      [&] { rows = measured.measure(options, bench::thread_clock()); },
+      [&] { rows = measured.measure(options, clock); },
       [&] { return std::any_of(rows.begin(), rows.end(), is_beaten); });
   if (!plausible) std::copy_if(rows.begin(), rows.end(), std::back_inserter(beaten), is_beaten);
   return rows;
@@ -203,32 +223,55 @@ std::string disbelief(const std::vector<bench::Row>& beaten) {
       "machine does nothing else");
 }
 
+std::vector<bench::Row> rows_of(const Plan& plan, const bench::MeasureOptions& options,
+                                const bench::Machine& machine, bool is_printed,
+                                std::vector<bench::Row>& beaten) {
+  std::vector<bench::Row> all;
+  if (is_printed && !plan.cases.empty()) std::cout << kRowsHead << '\n';
+  for (const bench::Case& what : plan.cases) {
+    for (const bench::Row& row : rows_of(what, options, machine, beaten)) {
+      // The whole takes minutes.
+      if (is_printed) std::cout << line_of(row) << '\n' << std::flush;
+      all.push_back(row);
+    }
+  }
+  return all;
+}
+
+std::optional<Bare> bare_of(const Plan& plan, const bench::MeasureOptions& options,
+                            const bench::Machine& machine) {
+  if (plan.memory.empty()) return {};
+  Bare bare;
+  for (const int threads : plan.memory) {
+    const auto rows = bench::measure_memory(machine.caches, threads, options);
+    bare.memory.insert(bare.memory.end(), rows.begin(), rows.end());
+    if (threads > 1) bare.fork_join_ns = bench::measure_fork_join(threads, options);
+  }
+  return bare;
+}
+
 int run(const BenchVerb& options) {
-  const std::vector<bench::Case> cases = cases_of(options);
   const Target target = target_of(options);
   const bench::MeasureOptions measure_options = measure_options_of(options);
   const bench::Machine machine = bench::this_machine();
+  const Plan plan = plan_of(options, target, machine.caches);
   if (!is_supported(target)) {
     throw Error(ErrorCode::kUnsupported,
                 message("--target ", options.target, " is not to be had on this machine; leave it ",
                         "out for the best that is"));
   }
-  if (!options.json) std::cout << header_line(machine) << '\n' << kTableHead << '\n';
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  if (!options.json) std::cout << header_line(machine) << '\n';
   std::vector<bench::Row> beaten;
-  for (const bench::Case& what : cases) {
-    for (const bench::Row& row : rows_of(what, target, measure_options, machine, beaten)) {
-      if (options.json) {
-        list.push_back(json_of(row));
-      } else {
-        std::cout << table_line(row) << '\n' << std::flush;  // the whole takes a minute
-      }
-    }
-  }
+  const std::vector<bench::Row> rows =
+      rows_of(plan, measure_options, machine, !options.json, beaten);
+  const std::optional<Bare> bare = bare_of(plan, measure_options, machine);
+  std::optional<bench::Overhead> overhead;
+  if (plan.overhead) overhead = bench::measure_overhead(measure_options, bench::thread_clock());
   if (options.json) {
-    const nlohmann::ordered_json report = {{"machine", json_of(machine)},
-                                           {"rows", std::move(list)}};
-    std::cout << report.dump() << '\n';
+    std::cout << json_of(machine, bare, overhead, rows).dump() << '\n';
+  } else {
+    if (bare) std::cout << lines_of(*bare);
+    if (overhead) std::cout << line_of(*overhead) << '\n';
   }
   if (!beaten.empty()) throw std::runtime_error(disbelief(beaten));
   return 0;

@@ -35,7 +35,9 @@ Elements rotated(const Rope& rope, const Elements& x) {
 }
 
 std::string wrong(const Rope& rope, const Elements& x, const Elements& y) {
-  return wrong_element(rope, testing::view(x, kShape), testing::view(y, kShape), kPositions);
+  const ExactAngles exact(rope.frequencies(), kPositions);
+  return wrong_element(exact, rope.spec().pairing(), testing::view(x, kShape),
+                       testing::view(y, kShape));
 }
 
 TEST(BenchExact, an_exact_rotation_is_right_and_of_another_pairing_wrong) {
@@ -46,6 +48,20 @@ TEST(BenchExact, an_exact_rotation_is_right_and_of_another_pairing_wrong) {
     }
     EXPECT_NE(wrong(rope(Pairing::kHalves), x, rotated(rope(Pairing::kAdjacent), x)), "");
     EXPECT_NE(wrong(rope(Pairing::kHalves), x, x), "");
+  }
+}
+
+TEST(BenchExact, a_wrong_element_is_found_wherever_it_is) {
+  for (const DType dtype : testing::kAllDTypes) {
+    const Elements x = testing::random_elements(dtype, testing::count_of(kShape), 4);
+    for (const Pairing pairing : testing::kPairings) {
+      const Elements y = rotated(rope(pairing), x);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        Elements broken = y;
+        broken.set(i, y[i] + 0.1 * std::hypot(y[i], 1));
+        EXPECT_NE(wrong(rope(pairing), x, broken), "") << i;
+      }
+    }
   }
 }
 
@@ -80,9 +96,9 @@ TEST(BenchExact, rows_are_compared_with_their_positions) {
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     Angles angles;
     angles.assign(halves, Positions::ids(kPositions), {.dtype = dtype});
-    EXPECT_EQ(wrong_row(halves, angles, kPositions), "");
+    EXPECT_EQ(wrong_row(ExactAngles(halves.frequencies(), kPositions), angles), "");
     const std::vector<std::int64_t> others = {7, 999'999, 123'457};
-    EXPECT_NE(wrong_row(halves, angles, others), "");
+    EXPECT_NE(wrong_row(ExactAngles(halves.frequencies(), others), angles), "");
   }
 }
 

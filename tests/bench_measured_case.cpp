@@ -12,10 +12,18 @@ namespace {
 
 TEST(BenchMeasuredCase, results_are_right_on_every_target) {
   for (const Target target : testing::supported_targets()) {
-    for (Case what : all_cases()) {
+    for (Case what : all_cases({}, target)) {
       what.shape[0] = std::min<std::int64_t>(what.shape[0], 8);  // takes long enough
-      EXPECT_EQ(MeasuredCase(what, target).check(), "");
+      EXPECT_EQ(MeasuredCase(what).check(), "");
     }
+  }
+}
+
+TEST(BenchMeasuredCase, results_and_loops_of_the_limit_are_right_on_two_threads) {
+  for (const Work work : {Work::kRotate, Work::kRotateQk, Work::kRotateOut}) {
+    // Enough to be split, and no even number of lines for each.
+    const Case what = {.work = work, .dtype = DType::kF32, .shape = {33, 20, 130}, .threads = 2};
+    EXPECT_EQ(MeasuredCase(what).check(), "");
   }
 }
 
@@ -23,12 +31,12 @@ TEST(BenchMeasuredCase, both_pairings_and_fresh_and_ready_angles_are_measured_in
   std::uint64_t now = 0;
   const Clock clock = [&now] { return now += 1'000'000; };
   const Case what = {Work::kRotateQk, DType::kF16, {2, 10, 64}, Layout::kBhtd, Where::kRandom};
-  const std::vector<Row> rows = MeasuredCase(what, Target::kBest).measure({.rounds = 1}, clock);
+  const std::vector<Row> rows = MeasuredCase(what).measure({.rounds = 1}, clock);
   ASSERT_EQ(rows.size(), 4U);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].pairing, i < 2 ? Pairing::kHalves : Pairing::kAdjacent);
     EXPECT_EQ(rows[i].is_ready, i % 2 == 1);
-    EXPECT_EQ(rows[i].target, testing::supported_targets().front());
+    EXPECT_EQ(rows[i].what.target, testing::supported_targets().front());
     EXPECT_EQ(rows[i].times.ns, 1'000'000);
     EXPECT_EQ(rows[i].times.limit_ns, 1'000'000);
     EXPECT_EQ(rows[i].fraction(), 1);
@@ -46,8 +54,8 @@ TEST(BenchMeasuredCase, the_limit_is_the_fastest_loop) {
     now += contender + 1 == contenders ? 200'000 : 1'000'000;
     return now;
   };
-  const Case what = {Work::kRotate, DType::kF32, {1, 2, 64}, Layout::kBthd, Where::kConsecutive};
-  for (const Row& row : MeasuredCase(what, Target::kBest).measure({.rounds = 1}, clock)) {
+  const Case what = {Work::kRotate, DType::kF32, {1, 2, 64}};
+  for (const Row& row : MeasuredCase(what).measure({.rounds = 1}, clock)) {
     EXPECT_EQ(row.times.ns, 1'000'000);
     EXPECT_EQ(row.times.limit_ns, 200'000);
     EXPECT_EQ(row.fraction(), 0.2);
@@ -57,8 +65,9 @@ TEST(BenchMeasuredCase, the_limit_is_the_fastest_loop) {
 TEST(BenchMeasuredCase, a_target_that_is_not_to_be_had_is_refused) {
   for (const Target target : {Target::kNeon, Target::kAvx2}) {
     if (is_supported(target)) continue;
-    const Case what = {Work::kRotate, DType::kF32, {1, 2, 64}, Layout::kBthd, Where::kConsecutive};
-    EXPECT_THROW((MeasuredCase(what, target).check()), Error);
+    const Case what = {
+        .work = Work::kRotate, .dtype = DType::kF32, .shape = {1, 2, 64}, .target = target};
+    EXPECT_THROW(MeasuredCase(what).check(), Error);
   }
 }
 

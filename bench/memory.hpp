@@ -1,0 +1,33 @@
+// What the machine does without the library: the limit, copies, and a fork and a join.
+
+#ifndef ROPEWALK_BENCH_MEMORY_HPP_
+#define ROPEWALK_BENCH_MEMORY_HPP_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/machine.hpp"
+#include "bench/measure.hpp"
+
+namespace ropewalk::bench {
+
+// Of a loop that reads so many bytes and writes as many.
+struct MemoryRow {
+  std::string loop;  // "limit": in place, the fastest; or of copy_loops()
+  std::int64_t bytes;
+  int threads;
+  double ns;
+};
+
+// In each working set: the limit scales all of it, a copy goes from one half to the other. On several
+// threads each has its share.
+std::vector<MemoryRow> measure_memory(const Caches& caches, int threads,
+                                      const MeasureOptions& options);
+
+// Of a region of so many threads in which nothing is done.
+double measure_fork_join(int threads, const MeasureOptions& options);
+
+}  // namespace ropewalk::bench
+
+#endif  // ROPEWALK_BENCH_MEMORY_HPP_
