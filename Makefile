@@ -17,7 +17,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench docs python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test docs bench bench-peers fuzz install asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test docs bench bench-peers bench-report instructions fuzz install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -57,6 +57,11 @@ bench: setup  ## the speed, as a share of what this machine can do
 bench-peers: setup  ## beside ggml, onnxruntime, PyTorch and others: speed and error (a large download)
 	@JOBS=$(JOBS) bench/peers/setup
 	@build/peers/bin/python bench/peers/compare.py
+
+instructions: setup  ## count the instructions of a few calls, and record them in tests/instructions.json
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target instructions
+	@tests/instructions.py --record build/release/tests/instructions
 
 asan: setup  ## all tests under the address and undefined behaviour sanitizers
 	@JOBS=$(JOBS) scripts/sanitize asan
