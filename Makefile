@@ -58,6 +58,16 @@ bench-peers: setup  ## beside ggml, onnxruntime, PyTorch and others: speed and e
 	@JOBS=$(JOBS) bench/peers/setup
 	@build/peers/bin/python bench/peers/compare.py
 
+bench-report: setup  ## measure, and write docs/performance.md; BENCH=FILE, PEERS=FILE: of what was measured
+	@scripts/setup --report
+ifeq ($(BENCH),)
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_cli
+	@build/release/ropewalk bench --json > build/bench.json
+endif
+	@build/report/bin/python scripts/write_performance.py --bench $(or $(BENCH),build/bench.json) \
+	  $(addprefix --peers ,$(or $(PEERS),$(wildcard build/peers.json)))
+
 instructions: setup  ## count the instructions of a few calls, and record them in tests/instructions.json
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target instructions

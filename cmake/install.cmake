@@ -79,5 +79,5 @@ configure_file(cmake/ropewalkConfig.cmake.in ${PROJECT_BINARY_DIR}/ropewalkConfi
 install(FILES ${PROJECT_BINARY_DIR}/ropewalkConfig.cmake ${PROJECT_BINARY_DIR}/ropewalkConfigVersion.cmake
   DESTINATION ${ropewalk_cmake_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${ropewalk_doc_dir})
-install(DIRECTORY docs DESTINATION ${ropewalk_doc_dir} OPTIONAL FILES_MATCHING PATTERN *.md
+install(DIRECTORY docs DESTINATION ${ropewalk_doc_dir} OPTIONAL FILES_MATCHING PATTERN *.md PATTERN *.svg
   PATTERN measure EXCLUDE)

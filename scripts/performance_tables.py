@@ -1,0 +1,218 @@
+"""The tables of docs/performance.md, made of what was measured. See write_performance.py.
+
+Each function takes the JSON of `ropewalk bench` or of bench/peers and returns lines of Markdown.
+"""
+
+import math
+
+KIB, MIB = 1 << 10, 1 << 20
+SIZES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
+COLUMNS = [(angles, pairing) for angles in ("ready", "fresh") for pairing in ("halves", "adjacent")]
+# What makes rows one line of a table: all but the columns and what is measured.
+LINE = ("work", "dtype", "shape", "layout", "positions", "threads", "target")
+# The CPU's best target first.
+TARGETS = ("AVX3_BF16", "AVX3", "AVX2", "NEON", "SCALAR")
+
+
+def size(count):
+    unit, name = (MIB, "MiB") if count >= MIB else (KIB, "KiB")
+    return f"{count / unit:.4g} {name}"
+
+
+def time(ns):
+    for unit, name in ((1e6, "ms"), (1e3, "us")):
+        if ns >= unit:
+            return f"{ns / unit:.3g} {name}"
+    return f"{ns:.3g} ns"
+
+
+def shape(row):
+    return " x ".join(str(n) for n in row["shape"])
+
+
+def bytes_of(row):
+    """Of the tensor that is read, or of the rows that are made."""
+    return math.prod(row["shape"]) * SIZES[row["dtype"]]
+
+
+def level(row, machine):
+    """Where what is read and written lies."""
+    touched = bytes_of(row) * (2 if row["work"] == "rotate_out" else 1)
+    for name, key in (("L1", "l1d_bytes"), ("L2", "l2_bytes"), ("L3", "l3_bytes")):
+        if touched <= machine[key]:
+            return name
+    return "memory"
+
+
+def best_target(rows):
+    return min((row["target"] for row in rows), key=TARGETS.index, default=None)
+
+
+def table(head, lines, left=1):
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    return ["| " + " | ".join(cells) + " |" for cells in (head, rule, *lines)]
+
+
+def lines_of(rows):
+    """[(first row, {(angles, pairing): row})] in the order of the measurement."""
+    lines = {}
+    for row in rows:
+        key = tuple(str(row[name]) for name in LINE)
+        lines.setdefault(key, (row, {}))[1][row["angles"], row["pairing"]] = row
+    return list(lines.values())
+
+
+def what(row):
+    """The work in words, but for what is usual."""
+    words = {"rotate": "", "rotate_qk": "q and k", "rotate_out": "to another tensor"}[row["work"]]
+    parts = [words, "bhtd" if row["layout"] == "bhtd" else "",
+             "random positions" if row["positions"] == "random" else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def fractions(rows, machine):
+    """Shares of the limit."""
+    lines = []
+    for row, cells in lines_of(rows):
+        shares = [f"{cells[column]['fraction']:.2f}" if column in cells else "" for column in COLUMNS]
+        fresh = cells.get(("fresh", "halves"), row)
+        lines.append([row["dtype"], shape(row), what(row), level(row, machine), *shares, time(fresh["ns"]),
+                      time(row["limit_ns"])])
+    return table(["dtype", "shape", "", "lies in", "ready, halves", "ready, adjacent", "fresh, halves",
+                  "fresh, adjacent", "time (fresh, halves)", "limit"], lines, left=4)
+
+
+def one_thread(bench, decode):
+    target = best_target(bench["rows"])
+    rows = [row for row in bench["rows"] if row["target"] == target and row["threads"] == 1
+            and row["work"] != "angles" and (row["shape"][0] == 1) == decode]
+    return fractions(rows, bench["machine"])
+
+
+def other_targets(bench):
+    target = best_target(bench["rows"])
+    others = [row for row in bench["rows"] if row["target"] != target and row["work"] != "angles"]
+    if not others:
+        return [f"None: {target} is the best that this CPU has, and no other of its targets is in the list."]
+    lines = []
+    for name in sorted({row["target"] for row in others}, key=TARGETS.index):
+        rows = fractions([row for row in others if row["target"] == name], bench["machine"])
+        lines += ["", f"{name}:", "", *rows] if lines else [f"{name}:", "", *rows]
+    return lines
+
+
+def two_threads(bench):
+    """How many times one thread's speed, and the share of what two threads could do."""
+    rows = [row for row in bench["rows"] if row["threads"] == 2]
+    if not rows:
+        return ["Not measured: there was one thread to be had."]
+    key = ("work", "dtype", "pairing", "shape", "layout", "angles", "positions", "target")
+    one = {tuple(str(row[name]) for name in key): row for row in bench["rows"] if row["threads"] == 1}
+    lines = []
+    for row, cells in lines_of(rows):
+        speedups = []
+        for column in COLUMNS:
+            single = one.get(tuple(str(cells[column][name]) for name in key)) if column in cells else None
+            speedups.append(f"{single['ns'] / cells[column]['ns']:.2f}" if single else "")
+        share = min(cell["fraction"] for cell in cells.values())
+        lines.append([row["dtype"], shape(row), level(row, bench["machine"]), *speedups, f"{share:.2f}"])
+    return table(["dtype", "shape", "lies in", "ready, halves", "ready, adjacent", "fresh, halves",
+                  "fresh, adjacent", "of the limit, at the least"], lines, left=3)
+
+
+def angles(bench):
+    lines = [[row["dtype"], str(row["shape"][0]), row["positions"], str(row["shape"][2] // 2), row["target"],
+              time(row["ns"] / row["shape"][0]), time(row["limit_ns"] / row["shape"][0])]
+             for row in bench["rows"] if row["work"] == "angles"]
+    return table(["dtype", "rows", "positions", "pairs", "target", "time of a row", "of writing it"], lines,
+                 left=3)
+
+
+def memory(bench):
+    machine = bench["machine"]
+    rows = machine.get("memory", [])
+    names = list(dict.fromkeys(row["loop"] for row in rows))
+    # A copy has two tensors of half the size.
+    lines = {}
+    for row in rows:
+        whole = row["bytes"] * (1 if row["loop"] == "limit" else 2)
+        rate = f"{2 * row['bytes'] / row['ns']:.1f}"
+        lines.setdefault((row["threads"], whole), {})[row["loop"]] = rate
+    return table(["threads", "bytes in use", *(name.replace("_", " ") for name in names)],
+                 [[str(threads), size(whole), *(rates.get(name, "") for name in names)]
+                  for (threads, whole), rates in lines.items()])
+
+
+def calls(bench):
+    """What a call costs beyond its kernels."""
+    lines = []
+    if "overhead" in bench:
+        lines += [["a decode call, C++", time(bench["overhead"]["cpp_ns"])],
+                  ["a decode call, C", time(bench["overhead"]["c_ns"])]]
+    if "fork_join_ns" in bench["machine"]:
+        lines.append(["fork and join of two threads", time(bench["machine"]["fork_join_ns"])])
+    return table(["", "time"], lines)
+
+
+def machine_line(machine, version):
+    caches = ", ".join(f"{name} {size(machine[key])}" for name, key in
+                       (("L1", "l1d_bytes"), ("L2", "l2_bytes"), ("L3", "l3_bytes")) if machine.get(key))
+    parts = [machine["cpu"], f"{machine['cores']} cores" + (f", {caches}" if caches else ""), machine["os"],
+             machine["compiler"], version, machine["date"][:10]]
+    return ["; ".join(part for part in parts if part) + "."]
+
+
+def bench_machine(bench):
+    target = best_target(bench["rows"])
+    return machine_line(bench["machine"], f"ropewalk {bench['machine']['ropewalk']}, {target}")
+
+
+def number(value, text):
+    return "" if value is None else text.format(value)
+
+
+def peers(measured):
+    """A line for each peer, dtype and pairing; how many times as long as ropewalk it takes, by shape."""
+    rows = measured["rows"]
+    shapes = list(dict.fromkeys(tuple(row["shape"]) for row in rows))
+    lines = {}
+    for row in rows:
+        lines.setdefault((row["peer"], row["dtype"], row["pairing"]), {})[tuple(row["shape"])] = row
+    cells = []
+    for (peer, dtype, pairing), by_shape in lines.items():
+        ratios = [by_shape[one]["ratio"] for one in shapes if one in by_shape]
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        any_row = next(iter(by_shape.values()))
+        cells.append([peer, dtype, pairing,
+                      *(number(by_shape.get(one, {}).get("ratio"), "{:.1f}") for one in shapes),
+                      f"{mean:.1f}",
+                      *(number(any_row.get(f"error_at_{p}"), "{:.1e}") for p in (100000, 1000000))])
+    heads = [" x ".join(map(str, one)) for one in shapes]
+    head = ["peer", "dtype", "pairing", *heads, "mean", "error at 100 000", "error at 1 000 000"]
+    return table(head, cells, left=3)
+
+
+def peers_machine(measured):
+    versions = measured["machine"].get("versions", {}).items()
+    return machine_line(measured["machine"], ", ".join(f"{name} {version}" for name, version in versions))
+
+
+def peers_not_measured(measured):
+    rows = measured.get("not_measured", [])
+    return [f"- {row['peer']}: {row['why']}" for row in rows] or ["None was left out."]
+
+
+# The blocks of the page: name -> (which JSON, the function).
+BLOCKS = {
+    "machine": ("bench", bench_machine),
+    "decode": ("bench", lambda bench: one_thread(bench, True)),
+    "prefill": ("bench", lambda bench: one_thread(bench, False)),
+    "targets": ("bench", other_targets),
+    "threads": ("bench", two_threads),
+    "angles": ("bench", angles),
+    "memory": ("bench", memory),
+    "calls": ("bench", calls),
+    "peers machine": ("peers", peers_machine),
+    "peers": ("peers", peers),
+    "peers not measured": ("peers", peers_not_measured),
+}

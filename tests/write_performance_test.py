@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""write_performance.py on a made-up measurement: what its tables say, and that it can fail."""
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+
+import performance_chart  # noqa: E402
+import performance_tables  # noqa: E402
+import write_performance  # noqa: E402
+
+MACHINE = {"cpu": "a CPU", "cores": 2, "l1d_bytes": 32768, "l2_bytes": 1 << 20, "l3_bytes": 32 << 20,
+           "os": "an OS", "compiler": "GCC 12", "ropewalk": "0.1.0", "date": "2026-08-01T12:00:00Z",
+           "memory": [{"loop": "limit", "bytes": 16384, "threads": 1, "ns": 163.84},
+                      {"loop": "memcpy", "bytes": 8192, "threads": 1, "ns": 163.84}],
+           "fork_join_ns": 640.0}
+
+
+def row(ns, fraction, **other):
+    return {"work": "rotate", "dtype": "f32", "pairing": "halves", "shape": [1, 32, 128], "layout": "bthd",
+            "angles": "fresh", "positions": "consecutive", "threads": 1, "target": "AVX3", "ns": ns,
+            "limit_ns": ns * fraction, "fraction": fraction, **other}
+
+
+BENCH = {"machine": MACHINE, "overhead": {"cpp_ns": 18.25, "c_ns": 31.0}, "rows": [
+    row(200.0, 0.8), row(180.0, 0.9, angles="ready"),
+    row(250.0, 0.64, pairing="adjacent"),
+    row(400.0, 0.4, target="AVX2"),
+    row(150000.0, 0.7, shape=[512, 32, 128]),
+    row(80000.0, 0.75, shape=[512, 32, 128], threads=2),
+    row(9e6, 1.25, shape=[4096, 32, 128], work="rotate_out"),
+    row(81920.0, 0.5, shape=[4096, 1, 128], work="angles"),
+]}
+PEERS = {"machine": {"cpu": "a CPU", "cores": 2, "os": "an OS", "compiler": "GCC 12", "date": "2026-08-02",
+                     "versions": {"ggml": "1.2", "torch": "2.0"}},
+         "rows": [{"peer": "ggml", "work": "rotate", "dtype": "f32", "pairing": "halves", "shape": shape,
+                   "threads": 1, "ns": 1e3, "overhead_ns": 0.0, "ropewalk_ns": 1e3 / ratio, "ratio": ratio,
+                   "error_at_100000": 5.9e-3, "error_at_1000000": None}
+                  for shape, ratio in (([1, 32, 128], 2.0), ([512, 32, 128], 8.0))],
+         "not_measured": [{"peer": "mlx", "why": "no wheel for this machine"}]}
+PAGE = "Before.\n<!-- measured: {} -->\n{}<!-- end -->\nAfter.\n"
+
+
+class Tables(unittest.TestCase):
+    def cells(self, name, measured=BENCH):
+        lines = performance_tables.BLOCKS[name][1](measured)
+        rows = [line.strip("|").split("|") for line in lines if line.startswith("|")]
+        return [[cell.strip() for cell in row] for row in rows]
+
+    def test_a_line_has_all_pairings_and_angles_of_a_case_and_none_of_another_target(self):
+        case = ["f32", "1 x 32 x 128", "", "L1"]
+        self.assertEqual(self.cells("decode")[2:],
+                         [[*case, "0.90", "", "0.80", "0.64", "200 ns", "160 ns"]])
+        self.assertEqual(self.cells("targets")[2:], [[*case, "", "", "0.40", "", "400 ns", "160 ns"]])
+
+    def test_where_a_tensor_lies_follows_from_all_bytes_and_the_caches(self):
+        lines = self.cells("prefill")[2:]
+        self.assertEqual([line[2:4] for line in lines], [["", "L3"], ["to another tensor", "memory"]])
+        levels = {2: "L1", 3: "L2", 64: "L2", 65: "L3", 2048: "L3", 2049: "memory"}
+        for tokens, level in levels.items():
+            of = row(1, 1, shape=[tokens, 32, 128])
+            self.assertEqual(performance_tables.level(of, MACHINE), level)
+
+    def test_two_threads_are_divided_by_one_of_the_same_shape(self):
+        self.assertEqual(self.cells("threads")[2:],
+                         [["f32", "512 x 32 x 128", "L3", "", "", "1.88", "", "0.75"]])
+        one = {**BENCH, "rows": [row(1, 1)]}
+        self.assertEqual(performance_tables.two_threads(one),
+                         ["Not measured: there was one thread to be had."])
+
+    def test_a_row_of_angles_is_a_part_of_the_call(self):
+        self.assertEqual(self.cells("angles")[2][5:], ["20 ns", "10 ns"])
+
+    def test_memory_is_in_bytes_read_and_written(self):
+        self.assertEqual(self.cells("memory")[2:], [["1", "16 KiB", "200.0", "100.0"]])
+
+    def test_calls_and_the_machine(self):
+        self.assertEqual([line[1] for line in self.cells("calls")[2:]], ["18.2 ns", "31 ns", "640 ns"])
+        self.assertEqual(performance_tables.bench_machine(BENCH),
+                         ["a CPU; 2 cores, L1 32 KiB, L2 1 MiB, L3 32 MiB; an OS; GCC 12; "
+                          "ropewalk 0.1.0, AVX3; 2026-08-01."])
+
+    def test_peers_have_their_ratios_and_the_geometric_mean_of_them(self):
+        self.assertEqual(self.cells("peers", PEERS)[2:],
+                         [["ggml", "f32", "halves", "2.0", "8.0", "4.0", "5.9e-03", ""]])
+        self.assertEqual(performance_tables.peers_machine(PEERS),
+                         ["a CPU; 2 cores; an OS; GCC 12; ggml 1.2, torch 2.0; 2026-08-02."])
+        self.assertEqual(performance_tables.peers_not_measured(PEERS),
+                         ["- mlx: no wheel for this machine"])
+
+    def test_times_and_sizes_have_three_digits_and_a_unit(self):
+        self.assertEqual([performance_tables.time(ns) for ns in (1.234, 999, 1000, 23456, 7.5e6)],
+                         ["1.23 ns", "999 ns", "1 us", "23.5 us", "7.5 ms"])
+        self.assertEqual([performance_tables.size(n) for n in (512, 16384, 1 << 20, 24 << 20)],
+                         ["0.5 KiB", "16 KiB", "1 MiB", "24 MiB"])
+
+
+class Chart(unittest.TestCase):
+    def test_bars_are_of_one_tensor_in_place_on_one_thread_and_the_best_target(self):
+        self.assertEqual(performance_chart.bars(BENCH), {
+            ("f32", "L1", "halves", "fresh"): 0.8, ("f32", "L1", "halves", "ready"): 0.9,
+            ("f32", "L1", "adjacent", "fresh"): 0.64, ("f32", "L3", "halves", "fresh"): 0.7})
+
+    def test_of_a_level_the_largest_tensor_is_drawn(self):
+        more = {**BENCH, "rows": [row(1, 0.1, shape=[600, 32, 128]), *BENCH["rows"]]}
+        self.assertEqual(performance_chart.bars(more)["f32", "L3", "halves", "fresh"], 0.1)
+
+
+class Page(unittest.TestCase):
+    def test_a_table_is_replaced_and_nothing_else(self):
+        kept = {"peers": PEERS}
+        wanted = PAGE.format("peers not measured", "- mlx: no wheel for this machine\n")
+        for body in ("", "an old\ntext\n"):
+            text = PAGE.format("peers not measured", body)
+            new, problems = write_performance.written("docs/a.md", text, kept)
+            self.assertEqual(new, wanted)
+            self.assertEqual(len(problems), 1)
+            self.assertTrue(problems[0].startswith("docs/a.md:2: "), problems)
+        self.assertEqual(write_performance.written("docs/a.md", wanted, kept), (wanted, []))
+
+    def test_what_was_not_measured_is_said(self):
+        new, _ = write_performance.written("a.md", PAGE.format("decode", ""), {})
+        self.assertEqual(new, PAGE.format("decode", "Not measured.\n"))
+
+    def test_an_unknown_table_and_one_without_end_are_refused(self):
+        text = PAGE.format("tea", "kept\n")
+        self.assertEqual(write_performance.written("a.md", text, {}),
+                         (text, ["a.md:2: nothing measures `tea`"]))
+        text = "<!-- measured: decode -->\nkept\n" + PAGE.format("peers", "Not measured.\n")
+        self.assertEqual(write_performance.written("a.md", text, {}),
+                         (text, ["a.md:1: `decode` does not end"]))
+
+    def test_what_is_kept_reads_back_with_five_digits_and_a_line_a_row(self):
+        kept = write_performance.rounded({"bench": {**BENCH, "x": 123456.789}})
+        text = write_performance.kept_text(kept)
+        self.assertEqual(json.loads(text), kept)
+        self.assertEqual(kept["bench"]["x"], 123460.0)
+        self.assertEqual(sum('"work"' in line for line in text.splitlines()), len(BENCH["rows"]))
+
+    def test_the_check_fails_where_the_page_is_not_what_was_kept(self):
+        with tempfile.TemporaryDirectory() as directory:
+            docs = Path(directory, "docs")
+            docs.mkdir()
+            (docs / "performance.json").write_text(write_performance.kept_text({"peers": PEERS}))
+            for body, code in (("- mlx: no wheel for this machine\n", 0), ("- mlx: slow\n", 1)):
+                (docs / "performance.md").write_text(PAGE.format("peers not measured", body))
+                with contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(write_performance.main(["--check", directory]), code)
+
+
+if __name__ == "__main__":
+    unittest.main()
