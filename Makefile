@@ -52,7 +52,7 @@ docs: setup  ## measure the figures of docs/*.md again, and write them there
 bench: setup  ## the speed, as a share of what this machine can do
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_cli
-	@build/release/ropewalk bench
+	@OMP_PROC_BIND=true build/release/ropewalk bench
 
 bench-peers: setup  ## beside ggml, onnxruntime, PyTorch and others: speed and error (a large download)
 	@JOBS=$(JOBS) bench/peers/setup
@@ -63,7 +63,7 @@ bench-report: setup  ## measure, and write docs/performance.md; BENCH=FILE, PEER
 ifeq ($(BENCH),)
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_cli
-	@build/release/ropewalk bench --json > build/bench.json
+	@OMP_PROC_BIND=true build/release/ropewalk bench --json > build/bench.json
 endif
 	@build/report/bin/python scripts/write_performance.py --bench $(or $(BENCH),build/bench.json) \
 	  $(addprefix --peers ,$(or $(PEERS),$(wildcard build/peers.json)))

@@ -31,9 +31,10 @@ using Real = std::conditional_t<kType == DType::kF64, long double, double>;
 template <DType kType>
 struct Promise {
   explicit Promise(std::int64_t position)
-      : relative(kType == DType::kF64
-                     ? std::abs(static_cast<long double>(position)) * 0x1p-62L + 0x1p-50L
-                     : 0x1p-21L + 0x1p-50L) {}
+      : relative(static_cast<Real<kType>>(
+            kType == DType::kF64
+                ? std::abs(static_cast<long double>(position)) * 0x1p-62L + 0x1p-50L
+                : 0x1p-21L + 0x1p-50L)) {}
 
   // NaN is not near to anything.
   [[nodiscard]] bool is_near(double given, Real<kType> exact, Real<kType> h) const {

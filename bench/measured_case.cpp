@@ -134,8 +134,8 @@ void MeasuredCase::call(Subject& subject) {
 
 void MeasuredCase::call_limit(const LimitLoops& loop) {
   const std::size_t count = bytes_ / sizeof(float);
-  if (what_.threads == 1) return call_limit(loop, 0, count);
-  const auto tasks = static_cast<std::size_t>(what_.threads);
+  if (options_.parallel.run == nullptr) return call_limit(loop, 0, count);
+  const auto tasks = static_cast<std::size_t>(options_.parallel.threads);
   on_threads(options_.parallel, [&](std::int64_t task) {
     const auto i = static_cast<std::size_t>(task);
     call_limit(loop, count * i / tasks, count * (i + 1) / tasks - count * i / tasks);

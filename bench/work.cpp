@@ -62,18 +62,17 @@ const Line kLines[] = {
     {Work::kAngles, {4096, 1, 128}, {kF32}, kBthd, kConsecutive, Target::kAvx2},
 };
 
-// As many tokens of 32 heads as each working set holds. Of the largest, which takes the longest, only
-// f32; on two threads those where a call is split, but for memory.
+// As many tokens of 32 heads as each working set holds; on two threads those where a call is split and
+// caches hold it.
 std::vector<Case> sized_cases(const Caches& caches) {
   std::vector<Case> cases;
   const std::array<std::int64_t, 4> sets = working_sets(caches);
-  const std::int64_t largest = sets.back();
   for (const std::int64_t set : sets) {
     for (const DType dtype : {kF32, kBf16, kF16}) {
       const std::int64_t token_bytes = 32 * 128 * static_cast<std::int64_t>(size_of(dtype));
       const Shape shape = {std::max<std::int64_t>(1, set / token_bytes), 32, 128};
-      if (set != largest || dtype == kF32) cases.push_back({Work::kRotate, dtype, shape});
-      if (set != largest && set >= kWorthThreads && dtype != kF16) {
+      cases.push_back({Work::kRotate, dtype, shape});
+      if (set != sets.back() && set >= kWorthThreads && dtype != kF16) {
         cases.push_back({.work = Work::kRotate, .dtype = dtype, .shape = shape, .threads = 2});
       }
     }

@@ -79,7 +79,7 @@ std::string label(const Row& row);
 std::array<std::int64_t, 4> working_sets(const Caches& caches) noexcept;
 
 // The whole list. Where the CPU's best target is another, some cases are measured on others too. It
-// takes two to three minutes, most of it for the tensors that no cache holds: those are of few kinds.
+// takes two minutes, most of it for the tensors that no cache holds: those are of few kinds.
 //
 // target: kBest, or the only one
 std::vector<Case> all_cases(const Caches& caches, Target target);

@@ -64,7 +64,7 @@ BenchVerb::BenchVerb(CLI::App& verb) {
       "processes\n"
       "count little; two by the clock on the wall, so nothing else should run. GB/s are the bytes "
       "read\n"
-      "and written. All rows take two to three minutes.\n"
+      "and written. All rows take about two minutes.\n"
       "Exit codes: 0 done, 1 a result is wrong or a limit not to be believed, 2 wrong usage.");
 }
 
