@@ -1,10 +1,11 @@
 #include "bench/memory.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
-#include <iterator>
 #include <memory>
 
+#include "bench/convert.hpp"
 #include "bench/copy.hpp"
 #include "bench/limit.hpp"
 #include "bench/parallel.hpp"
@@ -13,22 +14,58 @@
 namespace ropewalk::bench {
 namespace {
 
-constexpr std::size_t kLine = 64 / sizeof(float);
+// All loops take whole blocks of so many bytes.
+constexpr std::size_t kBlock = 256;
+constexpr float kFactor = -1.0F;
 
-// A loop over elements first .. first + count.
-using Loop = std::function<void(std::size_t first, std::size_t count)>;
+// A loop over bytes first .. first + count of what it reads, kBlock each.
+struct Loop {
+  std::string name;
+  std::size_t bytes;  // that it reads
+  std::function<void(std::size_t first, std::size_t count)> run;
+};
 
-// As a contender on so many threads, each with its share of `count` elements, in whole lines.
-Contender contender(const Loop& loop, std::size_t count, const ParallelFor& parallel) {
+// Loops of one name stand side by side.
+std::vector<Loop> loops_over(std::byte* memory, std::size_t bytes) {
+  std::vector<Loop> loops;
+  for (const LimitLoops& limit : limit_loops()) {
+    loops.push_back({"limit", bytes, [=](std::size_t first, std::size_t count) {
+                       limit.scale(reinterpret_cast<float*>(memory + first), count / sizeof(float),
+                                   kFactor);
+                     }});
+  }
+  for (const bool is_bf16 : {true, false}) {
+    for (const ConvertLoop& loop : convert_loops()) {
+      if (loop.is_bf16 != is_bf16) continue;
+      loops.push_back(
+          {is_bf16 ? "limit_bf16" : "limit_f16", bytes, [=](std::size_t first, std::size_t count) {
+             loop.scale(reinterpret_cast<std::uint16_t*>(memory + first),
+                        count / sizeof(std::uint16_t), kFactor);
+           }});
+    }
+  }
+  const std::size_t half = bytes / 2 / kBlock * kBlock;
+  for (const CopyLoop& loop : copy_loops()) {
+    loops.push_back({loop.name, half, [=](std::size_t first, std::size_t count) {
+                       loop.copy(reinterpret_cast<const float*>(memory + first),
+                                 reinterpret_cast<float*>(memory + half + first),
+                                 count / sizeof(float));
+                     }});
+  }
+  return loops;
+}
+
+// Each thread has its share of a loop's blocks.
+Contender contender(const Loop& loop, const ParallelFor& parallel) {
   return {[] {},
-          [=](std::int64_t calls) {
-            const std::size_t lines = count / kLine;
+          [&loop, parallel](std::int64_t calls) {
+            const std::size_t blocks = loop.bytes / kBlock;
             const auto tasks = static_cast<std::size_t>(parallel.threads);
             for (std::int64_t call = 0; call < calls; ++call) {
               on_threads(parallel, [&](std::int64_t task) {
                 const auto i = static_cast<std::size_t>(task);
-                const std::size_t first = lines * i / tasks, last = lines * (i + 1) / tasks;
-                loop(first * kLine, (last - first) * kLine);
+                const std::size_t first = blocks * i / tasks, last = blocks * (i + 1) / tasks;
+                loop.run(first * kBlock, (last - first) * kBlock);
               });
             }
           }};
@@ -38,34 +75,28 @@ Contender contender(const Loop& loop, std::size_t count, const ParallelFor& para
 
 std::vector<MemoryRow> measure_memory(const Caches& caches, int threads,
                                       const MeasureOptions& options) {
-  const Clock clock = threads > 1 ? wall_clock() : thread_clock();
   const ParallelFor parallel = parallel_of(threads);
-  const std::vector<LimitLoops> limits = limit_loops();
-  const std::vector<CopyLoop> copies = copy_loops();
   std::vector<MemoryRow> rows;
-  for (const std::int64_t bytes : working_sets(caches)) {
-    const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(float) / kLine * kLine;
-    const std::size_t half = count / 2 / kLine * kLine;
-    std::vector<float> memory(count + kLine, 1.5F);
-    std::size_t space = memory.size() * sizeof(float);
-    void* first_line = memory.data();
-    auto* const x = static_cast<float*>(std::align(64, count * sizeof(float), first_line, space));
+  for (const std::int64_t set : working_sets(caches)) {
+    const std::size_t bytes = static_cast<std::size_t>(set) / kBlock * kBlock;
+    // Floats and elements of 16 bits that no CPU is slow with.
+    std::vector<float> floats((bytes + kBlock) / sizeof(float), 1.5F);
+    std::size_t space = bytes + kBlock;
+    void* memory = floats.data();
+    std::align(kBlock, bytes, memory, space);
+    const std::vector<Loop> loops = loops_over(static_cast<std::byte*>(memory), bytes);
     std::vector<Contender> contenders;
-    for (const LimitLoops& limit : limits) {
-      contenders.push_back(
-          contender([=](std::size_t first, std::size_t n) { limit.scale(x + first, n, -1.0F); },
-                    count, parallel));
-    }
-    for (const CopyLoop& loop : copies) {
-      contenders.push_back(contender(
-          [=](std::size_t first, std::size_t n) { loop.copy(x + first, x + half + first, n); },
-          half, parallel));
-    }
-    const std::vector<double> ns = measure(contenders, options, clock);
-    const auto first_copy = ns.begin() + std::ssize(limits);
-    rows.push_back({"limit", bytes, threads, *std::min_element(ns.begin(), first_copy)});
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      rows.push_back({copies[i].name, bytes / 2, threads, ns[limits.size() + i]});
+    for (const Loop& loop : loops) contenders.push_back(contender(loop, parallel));
+    const std::vector<double> ns =
+        measure(contenders, options, threads > 1 ? wall_clock() : thread_clock());
+    const std::size_t first_of_set = rows.size();
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      if (rows.size() > first_of_set && rows.back().loop == loops[i].name) {
+        rows.back().ns = std::min(rows.back().ns, ns[i]);
+      } else {
+        const auto read = static_cast<std::int64_t>(loops[i].bytes);
+        rows.push_back({loops[i].name, read, threads, ns[i]});
+      }
     }
   }
   return rows;

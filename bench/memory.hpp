@@ -14,7 +14,9 @@ namespace ropewalk::bench {
 
 // Of a loop that reads so many bytes and writes as many.
 struct MemoryRow {
-  std::string loop;  // "limit": in place, the fastest; or of copy_loops()
+  // "limit", "limit_bf16", "limit_f16": in place, the fastest of limit_loops() or convert_loops(); or one
+  // of copy_loops()
+  std::string loop;
   std::int64_t bytes;
   int threads;
   double ns;

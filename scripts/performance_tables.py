@@ -135,7 +135,7 @@ def memory(bench):
     # A copy has two tensors of half the size.
     lines = {}
     for row in rows:
-        whole = row["bytes"] * (1 if row["loop"] == "limit" else 2)
+        whole = row["bytes"] * (1 if row["loop"].startswith("limit") else 2)
         rate = f"{2 * row['bytes'] / row['ns']:.1f}"
         lines.setdefault((row["threads"], whole), {})[row["loop"]] = rate
     return table(["threads", "bytes in use", *(name.replace("_", " ") for name in names)],

@@ -3,12 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
 
+#include "bench/convert.hpp"
 #include "bench/copy.hpp"
 #include "bench/overhead.hpp"
 #include "bench/parallel.hpp"
 #include "bench/work.hpp"
+#include "reference.hpp"
 
 namespace ropewalk::bench {
 namespace {
@@ -25,6 +31,30 @@ TEST(BenchCopy, every_loop_copies_all_elements_and_no_others) {
       for (std::size_t i = 0; i < std::size(to); ++i) {
         EXPECT_EQ(to[i], i < count ? x[i + 1] : -1.0F) << loop.name << ", " << count;
       }
+    }
+  }
+}
+
+TEST(BenchConvert, every_loop_scales_and_rounds_to_nearest_even_and_no_others) {
+  constexpr std::size_t kCount = 256;
+  std::mt19937 random(1);
+  for (const ConvertLoop& loop : convert_loops()) {
+    SCOPED_TRACE(std::string(loop.name) + (loop.is_bf16 ? ", bf16" : ", f16"));
+    const auto value = loop.is_bf16 ? &reference::from_bf16 : &reference::from_f16;
+    const auto bits = loop.is_bf16 ? &reference::to_bf16 : &reference::to_f16;
+    std::vector<std::uint16_t> x(kCount + 1);
+    // Of magnitudes 2^-4 to 2^4, so that a product is exact in float.
+    std::uniform_real_distribution<double> exponent(-4, 4), sign(-1, 1);
+    for (std::uint16_t& element : x) {
+      element = bits(std::copysign(std::exp2(exponent(random)), sign(random)));
+    }
+    for (const float factor : {-1.0F, 1.375F}) {
+      std::vector<std::uint16_t> y = x;
+      loop.scale(y.data(), kCount, factor);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        EXPECT_EQ(y[i], bits(value(x[i]) * factor)) << i << ", " << value(x[i]);
+      }
+      EXPECT_EQ(y[kCount], x[kCount]);
     }
   }
 }
@@ -46,18 +76,21 @@ TEST(BenchMemory, every_loop_has_a_row_in_every_working_set) {
   const MeasureOptions quick = {.rounds = 1, .batch_ns = 1};
   for (const int threads : {1, 2}) {
     const std::vector<MemoryRow> rows = measure_memory(kCaches, threads, quick);
-    ASSERT_EQ(rows.size(), 4 * (1 + copy_loops().size()));
-    std::size_t row = 0;
+    std::vector<std::pair<std::string, std::int64_t>> wanted, given;
     for (const std::int64_t set : working_sets(kCaches)) {
-      EXPECT_EQ(rows[row].loop, "limit");
-      EXPECT_EQ(rows[row].bytes, set);
-      EXPECT_EQ(rows[row].threads, threads);
-      for (const CopyLoop& loop : copy_loops()) {
-        EXPECT_EQ(rows[++row].loop, loop.name);
-        EXPECT_EQ(rows[row].bytes, set / 2);
+      wanted.emplace_back("limit", set);
+      if (!convert_loops().empty()) {
+        wanted.emplace_back("limit_bf16", set);
+        wanted.emplace_back("limit_f16", set);
       }
-      ++row;
+      for (const CopyLoop& loop : copy_loops()) wanted.emplace_back(loop.name, set / 2);
     }
+    for (const MemoryRow& row : rows) {
+      given.emplace_back(row.loop, row.bytes);
+      EXPECT_EQ(row.threads, threads);
+      EXPECT_GT(row.ns, 0);
+    }
+    EXPECT_EQ(given, wanted);
   }
 }
 

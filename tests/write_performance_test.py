@@ -20,6 +20,7 @@ import write_performance  # noqa: E402
 MACHINE = {"cpu": "a CPU", "cores": 2, "l1d_bytes": 32768, "l2_bytes": 1 << 20, "l3_bytes": 32 << 20,
            "os": "an OS", "compiler": "GCC 12", "ropewalk": "0.1.0", "date": "2026-08-01T12:00:00Z",
            "memory": [{"loop": "limit", "bytes": 16384, "threads": 1, "ns": 163.84},
+                      {"loop": "limit_f16", "bytes": 16384, "threads": 1, "ns": 327.68},
                       {"loop": "memcpy", "bytes": 8192, "threads": 1, "ns": 163.84}],
            "fork_join_ns": 640.0}
 
@@ -80,7 +81,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.cells("angles")[2][5:], ["20 ns", "10 ns"])
 
     def test_memory_is_in_bytes_read_and_written(self):
-        self.assertEqual(self.cells("memory")[2:], [["1", "16 KiB", "200.0", "100.0"]])
+        self.assertEqual(self.cells("memory")[2:], [["1", "16 KiB", "200.0", "100.0", "100.0"]])
 
     def test_calls_and_the_machine(self):
         self.assertEqual([line[1] for line in self.cells("calls")[2:]], ["18.2 ns", "31 ns", "640 ns"])
