@@ -167,29 +167,46 @@ def bench_machine(bench):
     return machine_line(bench["machine"], f"ropewalk {bench['machine']['ropewalk']}, {target}")
 
 
+def geometric_mean(values):
+    """Of what is above 0; a kernel that is lost in the cost of its call says nothing."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values)) if values and min(values) > 0 else None
+
+
 def number(value, text):
-    return "" if value is None else text.format(value)
+    """As accuracy.md writes them: 1.2e-7."""
+    return "" if value is None else text.format(value).replace("e-0", "e-")
 
 
 def peers(measured):
-    """A line for each peer, dtype and pairing; how many times as long as ropewalk it takes, by shape."""
-    rows = measured["rows"]
+    """How many times as long as ropewalk a peer takes: a line for each form, dtype and pairing."""
+    rows = [row for row in measured["rows"] if row["peer"] != "ropewalk"]
     shapes = list(dict.fromkeys(tuple(row["shape"]) for row in rows))
     lines = {}
     for row in rows:
-        lines.setdefault((row["peer"], row["dtype"], row["pairing"]), {})[tuple(row["shape"])] = row
-    cells = []
-    for (peer, dtype, pairing), by_shape in lines.items():
-        ratios = [by_shape[one]["ratio"] for one in shapes if one in by_shape]
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        any_row = next(iter(by_shape.values()))
-        cells.append([peer, dtype, pairing,
-                      *(number(by_shape.get(one, {}).get("ratio"), "{:.1f}") for one in shapes),
-                      f"{mean:.1f}",
-                      *(number(any_row.get(f"error_at_{p}"), "{:.1e}") for p in (100000, 1000000))])
+        key = row["peer"], row["work"], row["dtype"], row["pairing"]
+        lines.setdefault(key, {})[tuple(row["shape"])] = row["ratio"]
+    cells = [[*key, *(number(ratios.get(one), "{:.1f}") for one in shapes),
+              number(geometric_mean(list(ratios.values())), "{:.1f}")] for key, ratios in lines.items()]
     heads = [" x ".join(map(str, one)) for one in shapes]
-    head = ["peer", "dtype", "pairing", *heads, "mean", "error at 100 000", "error at 1 000 000"]
-    return table(head, cells, left=3)
+    return table(["peer", "form", "dtype", "pairing", *heads, "mean"], cells, left=4)
+
+
+def peers_means(measured):
+    return table(["all of", "times as long as ropewalk"],
+                 [[peer, f"{mean:.1f}"] for peer, mean in measured["geometric_means"].items()])
+
+
+def peers_errors(measured):
+    """The larger of both pairings."""
+    keys = "error_at_100000", "error_at_1000000"
+    lines = {}
+    for row in measured["rows"]:
+        lines.setdefault((row["peer"], row["dtype"]), []).append([row[key] for key in keys])
+    cells = []
+    for key, errors in lines.items():
+        known = [[error for error in column if error is not None] for column in zip(*errors)]
+        cells.append([*key, *(number(max(column, default=None), "{:.1e}") for column in known)])
+    return table(["peer", "dtype", "at 100 000", "at 1 000 000"], cells, left=2)
 
 
 def peers_machine(measured):
@@ -213,6 +230,8 @@ BLOCKS = {
     "memory": ("bench", memory),
     "calls": ("bench", calls),
     "peers machine": ("peers", peers_machine),
+    "peers means": ("peers", peers_means),
     "peers": ("peers", peers),
+    "peers errors": ("peers", peers_errors),
     "peers not measured": ("peers", peers_not_measured),
 }

@@ -40,12 +40,22 @@ BENCH = {"machine": MACHINE, "overhead": {"cpp_ns": 18.25, "c_ns": 31.0}, "rows"
     row(9e6, 1.25, shape=[4096, 32, 128], work="rotate_out"),
     row(81920.0, 0.5, shape=[4096, 1, 128], work="angles"),
 ]}
+
+
+def peer_row(peer, dtype, shape, ratio, error, pairing="halves"):
+    return {"peer": peer, "work": "in place", "dtype": dtype, "pairing": pairing, "shape": shape,
+            "threads": 1, "ns": 1e3 * ratio, "overhead_ns": None, "ropewalk_ns": 1e3, "ratio": ratio,
+            "error_at_100000": error, "error_at_1000000": None}
+
+
 PEERS = {"machine": {"cpu": "a CPU", "cores": 2, "os": "an OS", "compiler": "GCC 12", "date": "2026-08-02",
                      "versions": {"ggml": "1.2", "torch": "2.0"}},
-         "rows": [{"peer": "ggml", "work": "rotate", "dtype": "f32", "pairing": "halves", "shape": shape,
-                   "threads": 1, "ns": 1e3, "overhead_ns": 0.0, "ropewalk_ns": 1e3 / ratio, "ratio": ratio,
-                   "error_at_100000": 5.9e-3, "error_at_1000000": None}
-                  for shape, ratio in (([1, 32, 128], 2.0), ([512, 32, 128], 8.0))],
+         "rows": [peer_row("ropewalk", "f32", [1, 32, 128], 1.0, 1.2e-7),
+                  peer_row("ggml", "f32", [1, 32, 128], 2.0, 5.9e-3),
+                  peer_row("ggml", "f32", [512, 32, 128], 8.0, 5.9e-3),
+                  peer_row("ggml", "f32", [1, 32, 128], 6.0, 7e-3, pairing="adjacent"),
+                  peer_row("jax", "f16", [512, 32, 128], 0.0, None)],
+         "geometric_means": {"ggml": 4.56},
          "not_measured": [{"peer": "mlx", "why": "no wheel for this machine"}]}
 PAGE = "Before.\n<!-- measured: {} -->\n{}<!-- end -->\nAfter.\n"
 
@@ -91,7 +101,13 @@ class Tables(unittest.TestCase):
 
     def test_peers_have_their_ratios_and_the_geometric_mean_of_them(self):
         self.assertEqual(self.cells("peers", PEERS)[2:],
-                         [["ggml", "f32", "halves", "2.0", "8.0", "4.0", "5.9e-03", ""]])
+                         [["ggml", "in place", "f32", "halves", "2.0", "8.0", "4.0"],
+                          ["ggml", "in place", "f32", "adjacent", "6.0", "", "6.0"],
+                          ["jax", "in place", "f16", "halves", "", "0.0", ""]])
+        self.assertEqual(self.cells("peers means", PEERS)[2:], [["ggml", "4.6"]])
+        self.assertEqual(self.cells("peers errors", PEERS)[2:],
+                         [["ropewalk", "f32", "1.2e-7", ""], ["ggml", "f32", "7.0e-3", ""],
+                          ["jax", "f16", "", ""]])
         self.assertEqual(performance_tables.peers_machine(PEERS),
                          ["a CPU; 2 cores; an OS; GCC 12; ggml 1.2, torch 2.0; 2026-08-02."])
         self.assertEqual(performance_tables.peers_not_measured(PEERS),
