@@ -33,7 +33,7 @@ TEST(BenchWork, no_case_is_listed_twice) {
   for (const std::int64_t l3 : {1 << 20, 16 << 20, 32 << 20}) {
     for (const Target target : {Target::kBest, Target::kScalar, Target::kAvx2}) {
       std::set<std::string> labels;
-      for (Case what : all_cases({32 << 10, 512 << 10, l3}, target)) {
+      for (const Case& what : all_cases({32 << 10, 512 << 10, l3}, target)) {
         EXPECT_TRUE(labels.insert(case_label(what)).second) << case_label(what);
       }
     }
@@ -79,6 +79,37 @@ TEST(BenchWork, every_work_dtype_and_layout_is_measured) {
   for (const Layout layout : kLayouts) EXPECT_GT(kept({.layout = layout}), 0U) << name(layout);
   for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16, DType::kF64}) {
     EXPECT_GE(kept({.work = Work::kRotate, .dtype = dtype, .shape = Shape{1, 32, 128}}), 1U);
+  }
+}
+
+// What the kernels are judged by. Of other targets than the best only what this CPU has.
+TEST(BenchWork, the_list_has_decode_prefill_few_heads_wide_heads_and_both_layouts) {
+  const Case wanted[] = {
+      {Work::kRotate, DType::kF32, {1, 32, 128}},
+      {Work::kRotate, DType::kF16, {1, 32, 128}},
+      {Work::kRotate, DType::kBf16, {1, 32, 128}},
+      {Work::kRotate, DType::kF32, {512, 32, 128}},
+      {Work::kRotate, DType::kF16, {512, 32, 128}},
+      {Work::kRotate, DType::kBf16, {512, 32, 128}},
+      {Work::kRotate, DType::kF32, {4096, 32, 128}},
+      {Work::kRotate, DType::kF16, {16384, 32, 128}},
+      {Work::kRotate, DType::kBf16, {16384, 32, 128}},
+      {Work::kRotate, DType::kF32, {4096, 1, 64}},
+      {Work::kRotate, DType::kBf16, {4096, 1, 64}},
+      {Work::kRotate, DType::kF32, {4096, 8, 128}},
+      {Work::kRotate, DType::kF32, {64, 32, 128}, Layout::kBthd, Where::kRandom},
+      {Work::kRotateQk, DType::kF32, {1, 40, 128}},
+      {Work::kRotate, DType::kF32, {1, 16, 256}},
+      {Work::kRotate, DType::kF32, {2048, 32, 256}},
+      {Work::kRotate, DType::kF32, {512, 32, 128}, Layout::kBhtd},
+      {Work::kRotate, DType::kF32, {4096, 32, 128}, Layout::kBhtd},
+      {Work::kRotateOut, DType::kF32, {4096, 32, 128}},
+      {Work::kAngles, DType::kF32, {4096, 1, 128}},
+      {.work = Work::kRotate, .dtype = DType::kF32, .shape = {512, 32, 128}, .threads = 2},
+  };
+  const std::vector<Case> cases = all_cases(kCaches, Target::kBest);
+  for (const Case& what : wanted) {
+    EXPECT_EQ(std::count(cases.begin(), cases.end(), what), 1) << case_label(what);
   }
 }
 
