@@ -62,19 +62,25 @@ const Line kLines[] = {
     {Work::kAngles, {4096, 1, 128}, {kF32}, kBthd, kConsecutive, Target::kAvx2},
 };
 
-// As many tokens of 32 heads as each working set holds; on two threads those where a call is split and
-// caches hold it.
+// As many tokens of 32 heads as so many bytes.
+Case filling(std::int64_t bytes, DType dtype, int threads) {
+  const std::int64_t token_bytes = 32 * 128 * static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t tokens = std::max<std::int64_t>(1, bytes / token_bytes);
+  return {.work = Work::kRotate, .dtype = dtype, .shape = {tokens, 32, 128}, .threads = threads};
+}
+
+// Each working set on one thread. On two, beside one, what is split and held by caches: the set of one
+// second level, two of it (each thread then has its own), and that of the third.
 std::vector<Case> sized_cases(const Caches& caches) {
   std::vector<Case> cases;
-  const std::array<std::int64_t, 4> sets = working_sets(caches);
-  for (const std::int64_t set : sets) {
-    for (const DType dtype : {kF32, kBf16, kF16}) {
-      const std::int64_t token_bytes = 32 * 128 * static_cast<std::int64_t>(size_of(dtype));
-      const Shape shape = {std::max<std::int64_t>(1, set / token_bytes), 32, 128};
-      cases.push_back({Work::kRotate, dtype, shape});
-      if (set != sets.back() && set >= kWorthThreads && dtype != kF16) {
-        cases.push_back({.work = Work::kRotate, .dtype = dtype, .shape = shape, .threads = 2});
-      }
+  const auto [l1, l2, l3, memory] = working_sets(caches);
+  for (const std::int64_t set : {l1, l2, l3, memory}) {
+    for (const DType dtype : {kF32, kBf16, kF16}) cases.push_back(filling(set, dtype, 1));
+  }
+  for (const std::int64_t set : {l2, 2 * l2, l3}) {
+    for (const DType dtype : {kF32, kBf16}) {
+      if (set < kWorthThreads) continue;
+      for (const int threads : kThreads) cases.push_back(filling(set, dtype, threads));
     }
   }
   return cases;
