@@ -14,13 +14,15 @@ namespace ropewalk::bench {
 namespace {
 
 constexpr int kNearestEven = 0, kAsTheModeSays = 4;
-constexpr std::uint16_t kAll = 0xFFFF;
+// Of all lanes; the compiler wants the one mask signed, the other not.
+constexpr short kAllWidened = -1;
+constexpr unsigned short kAllRounded = 0xFFFF;
 
 inline Floats widen(Halves halves) {
-  return __builtin_ia32_vcvtph2ps512_mask(halves, Floats{}, kAll, kAsTheModeSays);
+  return __builtin_ia32_vcvtph2ps512_mask(halves, Floats{}, kAllWidened, kAsTheModeSays);
 }
 inline Halves round(Floats floats) {
-  return __builtin_ia32_vcvtps2ph512_mask(floats, kNearestEven, Halves{}, kAll);
+  return __builtin_ia32_vcvtps2ph512_mask(floats, kNearestEven, Halves{}, kAllRounded);
 }
 
 // All even ones and all odd ones are rounded by one instruction, and put side by side by another.
