@@ -281,9 +281,10 @@ TEST(Kernels, every_way_to_walk_gives_the_same_bits) {
                                                     kPairs, kTokens, rows.data(), 2 * kSines,
                                                     kSines});
         const Elements x = random_elements(dtype, kTokens * kHeads * kDim, 7);
+        std::vector<double> scaled(2 * kSines);
         // The partner of halves is as many bytes away as streaming wants.
         const kernels::Pairs pairs{0, adjacent ? std::size_t{1} : 96, adjacent};
-        const auto turned = [&](bool fits_cache, bool may_stream) {
+        const auto turned = [&](bool fits_cache, bool may_stream, bool heads_outer, double scale) {
           // Streaming stores want whole lines.
           std::vector<std::byte> memory(kTokens * kHeads * kDim * size + kernels::kStreamAlignment);
           void* at = memory.data();
@@ -297,17 +298,17 @@ TEST(Kernels, every_way_to_walk_gives_the_same_bits) {
                .row_stride = 2 * kSines,
                .sines = kSines,
                .angles = nullptr,
-               .cos_scale = 1,
-               .sin_scale = 1,
+               .cos_scale = scale,
+               .sin_scale = scale,
                .token_scales = nullptr,
                .divides_by_token_scales = false,
-               .scaled = nullptr,
+               .scaled = scaled.data(),
                .pairs = kPairs,
                .tokens = kTokens,
                .heads = kHeads,
                .in = {x.data(), token, head, element, pairs},
                .out = {at, token, head, element, pairs},
-               .heads_outer = false,
+               .heads_outer = heads_outer,
                .fits_cache = fits_cache,
                .may_stream = may_stream,
                .copies = {},
@@ -315,9 +316,15 @@ TEST(Kernels, every_way_to_walk_gives_the_same_bits) {
           const auto* first = static_cast<const std::byte*>(at);
           return std::vector<std::byte>(first, first + kTokens * kHeads * kDim * size);
         };
-        const auto want = turned(true, false);
-        EXPECT_EQ(turned(false, false), want) << name(target) << name(dtype) << adjacent;
-        EXPECT_EQ(turned(false, true), want) << name(target) << name(dtype) << adjacent;
+        for (const double scale : {1.0, 1.25}) {
+          const auto want = turned(true, false, false, scale);
+          for (const bool may_stream : {false, true}) {
+            for (const bool heads_outer : {false, true}) {
+              EXPECT_EQ(turned(false, may_stream, heads_outer, scale), want)
+                  << name(target) << name(dtype) << adjacent << may_stream << heads_outer << scale;
+            }
+          }
+        }
       }
     }
   }
