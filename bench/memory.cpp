@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "bench/convert.hpp"
+#include "bench/arithmetic.hpp"
 #include "bench/copy.hpp"
 #include "bench/limit.hpp"
 #include "bench/parallel.hpp"
@@ -42,6 +42,16 @@ std::vector<Loop> loops_over(std::byte* memory, std::size_t bytes) {
              loop.scale(reinterpret_cast<std::uint16_t*>(memory + first),
                         count / sizeof(std::uint16_t), kFactor);
            }});
+    }
+  }
+  for (const bool is_adjacent : {false, true}) {
+    for (const TurnLoop& loop : turn_loops()) {
+      if (loop.is_adjacent != is_adjacent) continue;
+      loops.push_back({is_adjacent ? "limit_adjacent" : "limit_halves", bytes,
+                       [=](std::size_t first, std::size_t count) {
+                         loop.turn(reinterpret_cast<float*>(memory + first), count / sizeof(float),
+                                   0.6F, 0.8F);
+                       }});
     }
   }
   const std::size_t half = bytes / 2 / kBlock * kBlock;

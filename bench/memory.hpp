@@ -14,8 +14,8 @@ namespace ropewalk::bench {
 
 // Of a loop that reads so many bytes and writes as many.
 struct MemoryRow {
-  // "limit", "limit_bf16", "limit_f16": in place, the fastest of limit_loops() or convert_loops(); or one
-  // of copy_loops()
+  // "limit", "limit_bf16", "limit_f16", "limit_halves", "limit_adjacent": in place, the fastest of
+  // limit_loops(), convert_loops() or turn_loops(); or one of copy_loops()
   std::string loop;
   std::int64_t bytes;
   int threads;

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "bench/convert.hpp"
+#include "bench/arithmetic.hpp"
 #include "bench/copy.hpp"
 #include "bench/overhead.hpp"
 #include "bench/parallel.hpp"
@@ -59,6 +59,26 @@ TEST(BenchConvert, every_loop_scales_and_rounds_to_nearest_even_and_no_others) {
   }
 }
 
+TEST(BenchTurn, every_loop_turns_its_pairs_and_no_others) {
+  constexpr std::size_t kCount = 256;
+  // Angles whose products with small integers are exact.
+  constexpr float kCos = 0.5F, kSin = -0.25F;
+  for (const TurnLoop& loop : turn_loops()) {
+    SCOPED_TRACE(std::string(loop.name) + (loop.is_adjacent ? ", adjacent" : ", halves"));
+    std::vector<float> x(kCount + 1);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 97);
+    std::vector<float> y = x;
+    loop.turn(y.data(), kCount, kCos, kSin);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const bool is_first = loop.is_adjacent ? i % 2 == 0 : i % 64 < 32;
+      const std::size_t partner = loop.is_adjacent ? i ^ 1 : i ^ 32;
+      const float sin = is_first ? -kSin : kSin;
+      EXPECT_EQ(y[i], x[i] * kCos + x[partner] * sin) << i;
+    }
+    EXPECT_EQ(y[kCount], x[kCount]);
+  }
+}
+
 TEST(BenchParallel, every_thread_has_its_task_once) {
   for (const int threads : {1, 2}) {
     std::vector<int> calls(2, 0);
@@ -82,6 +102,10 @@ TEST(BenchMemory, every_loop_has_a_row_in_every_working_set) {
       if (!convert_loops().empty()) {
         wanted.emplace_back("limit_bf16", set);
         wanted.emplace_back("limit_f16", set);
+      }
+      if (!turn_loops().empty()) {
+        wanted.emplace_back("limit_halves", set);
+        wanted.emplace_back("limit_adjacent", set);
       }
       for (const CopyLoop& loop : copy_loops()) wanted.emplace_back(loop.name, set / 2);
     }

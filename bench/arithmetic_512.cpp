@@ -8,7 +8,7 @@ constexpr std::size_t kLanes = 16;
 }
 }  // namespace ropewalk::bench
 
-#include "bench/convert-inl.hpp"
+#include "bench/arithmetic-inl.hpp"
 
 namespace ropewalk::bench {
 namespace {
@@ -37,6 +37,11 @@ struct InHardware {
   }
 };
 
+inline Floats swapped(Floats floats) {
+  return __builtin_shufflevector(floats, floats, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                 14);
+}
+
 constexpr ConvertLoop kLoops[kConvertLoopsPerWidth] = {
     {"512-bit x2", false, scale_f16<2>},
     {"512-bit x4", false, scale_f16<4>},
@@ -48,9 +53,18 @@ constexpr ConvertLoop kLoopsBf16[kConvertLoopsInHardware] = {
     {"512-bit x4 in hardware", true, scale_bf16<4, InHardware>},
 };
 
+constexpr TurnLoop kTurnLoops[kTurnLoopsPerWidth] = {
+    {"512-bit x1", false, turn_halves<1>},
+    {"512-bit x2", false, turn_halves<2>},
+    {"512-bit x2", true, turn_adjacent<2>},
+    {"512-bit x4", true, turn_adjacent<4>},
+};
+
 }  // namespace
 
 const ConvertLoop* const kConvertLoops512 = kLoops;
 const ConvertLoop* const kConvertLoops512Bf16 = kLoopsBf16;
+
+const TurnLoop* const kTurnLoops512 = kTurnLoops;
 
 }  // namespace ropewalk::bench
