@@ -23,6 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // f32 and f64: elements are lanes.
 template <class T>
 struct Whole {
+  static constexpr bool kStreams = false;
   using Element = T;
   using Lane = T;
   using Tag = hn::CappedTag<T, 32 / sizeof(T)>;  // 256 bits: measured faster than 512 for halves
@@ -55,6 +56,7 @@ struct Whole {
 // of lanes of 32 bits; one lane of 32 bits is an adjacent pair, its a in the lower half.
 template <class Conversion, class TagT>
 struct Half {
+  static constexpr bool kStreams = false;
   using Element = std::uint16_t;
   using Lane = float;
   using Tag = TagT;
@@ -271,6 +273,7 @@ struct F16 : Half<ConvertF16, hn::CappedTag<float, 8>> {
 // The same, stored past the caches: to whole vectors of memory that will not be read soon.
 template <class IoT>
 struct Streaming : IoT {
+  static constexpr bool kStreams = true;
 #if HWY_TARGET != HWY_SCALAR
   template <class D>
   static HWY_INLINE void Store(D d, hn::Vec<D> v, typename IoT::Element* to) {

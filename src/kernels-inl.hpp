@@ -31,7 +31,7 @@ HWY_INLINE void TurnRowsOf(const TurnJob& job, bool in_place) {
 // Dense heads of one pairing, out of cache.
 template <class Io>
 void TurnFarAway(const TurnJob& job, bool adjacent, bool in_place) {
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   if (job.may_stream) {
     using Kinds = DenseKinds<Streaming<Io>>;
     adjacent ? TurnRows<typename Kinds::Adjacent, false>(job)

@@ -22,10 +22,13 @@
 #include "kernels-inl.hpp"
 
 #if HWY_ONCE
-#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#else
+#include <unistd.h>
 #endif
+
+#include <algorithm>
 
 namespace ropewalk::kernels {
 namespace {
@@ -83,15 +86,37 @@ struct Detected {
   }
 };
 
+// 0: not said.
+std::size_t cache_bytes_told() noexcept {
+#if defined(__x86_64__)
+  // The last level that a core sees, of Intel's leaf or AMD's. What sysconf() says is all that an AMD
+  // package has of it, several cores' caches together.
+  std::size_t bytes = 0;
+  for (const unsigned leaf : {4u, 0x8000001Du}) {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    for (unsigned cache = 0;
+         cache < 8 && __get_cpuid_count(leaf, cache, &eax, &ebx, &ecx, &edx) != 0; ++cache) {
+      const unsigned type = eax & 31, line = (ebx & 0xFFF) + 1;
+      if (type == 0) break;
+      const std::size_t partitions = (ebx >> 12 & 0x3FF) + 1, ways = (ebx >> 22) + 1;
+      bytes = std::max(bytes, ways * partitions * line * (std::size_t{ecx} + 1));
+    }
+  }
+  return bytes;
+#elif defined(_SC_LEVEL3_CACHE_SIZE)
+  const long answer = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return answer > 0 ? static_cast<std::size_t>(answer) : 0;
+#else
+  return 0;
+#endif
+}
+
 }  // namespace
 
 std::size_t last_level_cache_bytes() noexcept {
   static const std::size_t bytes = [] {
-    long answer = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    answer = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-    return answer > 0 ? static_cast<std::size_t>(answer) : std::size_t{32} << 20;
+    const std::size_t told = cache_bytes_told();
+    return told > 0 ? told : std::size_t{32} << 20;
   }();
   return bytes;
 }
