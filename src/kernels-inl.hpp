@@ -23,32 +23,44 @@ template <class Kind>
 HWY_INLINE void TurnColumnsOf(const TurnJob& job, bool in_place) {
   in_place ? TurnColumns<Kind, true>(job) : TurnColumns<Kind, false>(job);
 }
-template <class Kind>
-HWY_INLINE void TurnRowsOf(const TurnJob& job, bool in_place) {
-  in_place ? TurnRows<Kind, true>(job) : TurnRows<Kind, false>(job);
+// Of one pairing or of two.
+template <class Kind, bool kInPlace>
+HWY_INLINE void TurnRowsOf(const TurnJob& job) {
+  job.heads_outer&& job.heads > 1 ? TurnRowsHeadsOuter<Kind, kInPlace>(job)
+                                  : TurnRows<Kind, kInPlace>(job);
 }
 
-// Dense heads of one pairing, out of cache.
+// Dense heads of one pairing, out of cache. For a single head nothing is worth being prepared.
+template <class Io, bool kInPlace>
+void TurnFarAway(const TurnJob& job, bool adjacent) {
+  using Kinds = DenseKinds<Io>;
+  if (job.heads == 1) {
+    adjacent ? TurnRows<Pairwise<Io, true, true>, kInPlace>(job)
+             : TurnRows<Apart<Io>, kInPlace>(job);
+  } else {
+    adjacent ? TurnRowsOf<typename Kinds::Adjacent, kInPlace>(job)
+             : TurnRowsOf<typename Kinds::Halves, kInPlace>(job);
+  }
+}
+
 template <class Io>
 void TurnFarAway(const TurnJob& job, bool adjacent, bool in_place) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   if (job.may_stream) {
     using Kinds = DenseKinds<Streaming<Io>>;
-    adjacent ? TurnRows<typename Kinds::Adjacent, false>(job)
-             : TurnRows<typename Kinds::Halves, false>(job);
+    adjacent ? TurnRowsOf<typename Kinds::Adjacent, false>(job)
+             : TurnRowsOf<typename Kinds::Halves, false>(job);
     return hwy::FlushStream();
   }
 #endif
-  using Kinds = DenseKinds<Io>;
-  adjacent ? TurnRowsOf<typename Kinds::Adjacent>(job, in_place)
-           : TurnRowsOf<typename Kinds::Halves>(job, in_place);
+  in_place ? TurnFarAway<Io, true>(job, adjacent) : TurnFarAway<Io, false>(job, adjacent);
 }
 
 template <class Io>
 void TurnFromOnePairingToAnother(const TurnJob& job, bool adjacent, bool is_dense, bool in_place) {
   if (is_dense && !in_place) {
-    return adjacent ? TurnRows<Pairwise<Io, true, false>, false>(job)
-                    : TurnRows<Pairwise<Io, false, true>, false>(job);
+    return adjacent ? TurnRowsOf<Pairwise<Io, true, false>, false>(job)
+                    : TurnRowsOf<Pairwise<Io, false, true>, false>(job);
   }
   adjacent ? TurnGathered<Pairwise<Io, true, false>>(job)
            : TurnGathered<Pairwise<Io, false, true>>(job);
@@ -73,7 +85,9 @@ void Turn(const TurnJob& job) {
   const bool adjacent = job.in.pairs.adjacent;
   const bool in_place = job.in.data == job.out.data;
   const bool is_dense = job.in.element == kDense && job.out.element == kDense;
-  if (HWY_UNLIKELY(!is_dense || !job.fits_cache || adjacent != job.out.pairs.adjacent)) {
+  const bool is_one_by_one = job.heads == 1 && job.tokens > 1;  // no heads to go down
+  if (HWY_UNLIKELY(!is_dense || !job.fits_cache || is_one_by_one ||
+                   adjacent != job.out.pairs.adjacent)) {
     return TurnOtherwise<Io>(job, is_dense, in_place);
   }
   using Kinds = DenseKinds<Io>;

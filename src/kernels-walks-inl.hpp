@@ -25,19 +25,16 @@ namespace ropewalk::kernels::HWY_NAMESPACE {
 template <class Lane>
 class Row {
  public:
-  explicit Row(const TurnJob& job) : job_(job) {}
+  explicit Row(const TurnJob& job)
+      : job_(job),
+        is_scaled_(job.token_scales != nullptr || job.cos_scale != 1 || job.sin_scale != 1) {}
 
   // Scales of 1 change nothing: the row is read where it is, and may be made bit by bit.
   HWY_INLINE void Load(std::size_t t) {
-    double scale = job_.token_scales == nullptr ? 1.0 : job_.token_scales[t];
-    if (job_.divides_by_token_scales) scale = 1 / scale;
     cos = static_cast<const Lane*>(job_.rows) + t * job_.row_stride;
     sin = cos + job_.sines;
     made_ = job_.angles == nullptr ? kMaxRowPairs : 0;
-    const double cos_scale = scale * job_.cos_scale, sin_scale = scale * job_.sin_scale;
-    if (HWY_UNLIKELY(cos_scale != 1 || sin_scale != 1)) {
-      Scale(static_cast<Lane>(cos_scale), static_cast<Lane>(sin_scale));
-    }
+    if (HWY_UNLIKELY(is_scaled_)) Scale(t);
   }
 
   // The first `pairs` of a row that is still to be made.
@@ -51,12 +48,15 @@ class Row {
   const Lane* sin;
 
  private:
-  HWY_NOINLINE void Scale(Lane cos_scale, Lane sin_scale) {
+  HWY_NOINLINE void Scale(std::size_t t) {
+    double scale = job_.token_scales == nullptr ? 1.0 : job_.token_scales[t];
+    if (job_.divides_by_token_scales) scale = 1 / scale;
+    const AngleTag<Lane> d;
+    const auto c = hn::Set(d, static_cast<Lane>(scale * job_.cos_scale));
+    const auto s = hn::Set(d, static_cast<Lane>(scale * job_.sin_scale));
     const std::size_t stride = padded(job_.pairs);
     Make(stride);
-    const AngleTag<Lane> d;
     Lane* const scaled = static_cast<Lane*>(job_.scaled);
-    const auto c = hn::Set(d, cos_scale), s = hn::Set(d, sin_scale);
     for (std::size_t i = 0; i < stride; i += hn::Lanes(d)) {
       hn::StoreU(hn::Mul(hn::LoadU(d, cos + i), c), d, scaled + i);
       hn::StoreU(hn::Mul(hn::LoadU(d, sin + i), s), d, scaled + stride + i);
@@ -66,6 +66,7 @@ class Row {
   }
 
   const TurnJob& job_;
+  const bool is_scaled_;
   std::size_t made_;
 };
 
@@ -78,6 +79,11 @@ struct Heads {
   std::ptrdiff_t in_head, out_head;
   std::size_t in_partner, out_partner;
   std::size_t count;
+
+  HWY_INLINE void Advance(std::ptrdiff_t in_step, std::ptrdiff_t out_step) {
+    in += in_step;
+    out += out_step;
+  }
 };
 
 template <class Element>
@@ -220,52 +226,79 @@ HWY_INLINE void TurnHeads(const Source source, const Lane* cos, const Lane* sin,
 // took half as long again in memory.
 constexpr std::size_t kNarrowHead = 512;  // bytes
 
+template <class Kind, bool kInPlace, class Source, class Lane, class Element>
+HWY_INLINE void TurnAllHeads(const Source source, const Lane* cos, const Lane* sin,
+                             const std::size_t pairs, Heads<Element> heads) {
+  if (Kind::kTwoHeads && 2 * pairs * sizeof(Element) <= kNarrowHead) {
+    for (; heads.count >= 2; heads.count -= 2) {
+      TurnHeads<Kind, 2, kInPlace>(source, cos, sin, pairs, heads);
+      heads.Advance(2 * heads.in_head, 2 * heads.out_head);
+    }
+  }
+  for (; heads.count > 0; --heads.count) {
+    TurnHeads<Kind, 1, kInPlace>(source, cos, sin, pairs, heads);
+    heads.Advance(heads.in_head, heads.out_head);
+  }
+}
+
+// Makes Prepared::factors.
+template <class Kind, class Lane>
+HWY_INLINE void Prepare(const Row<Lane>& row, std::size_t pairs, Lane* factors) {
+  using F = typename Kind::F;
+  for (std::size_t i = 0; i + Kind::kPairs <= pairs; i += Kind::kPairs) {
+    Kind::Load(row.cos + i, row.sin + i).To(factors + i * (F::kLanes / Kind::kPairs));
+  }
+}
+
+// All heads of a token, then the next token.
 template <class Kind, bool kInPlace>
 void TurnRows(const TurnJob& job) {
   using Element = typename Kind::Element;
-  using F = typename Kind::F;
-  constexpr std::size_t kFactors = F::kLanes / Kind::kPairs;
-  const std::size_t pairs = job.pairs, stride = padded(pairs) * kFactors;
+  constexpr auto kSize = static_cast<std::ptrdiff_t>(sizeof(Element));
+  constexpr std::size_t kFactors = Kind::F::kLanes / Kind::kPairs;
+  alignas(64) typename Kind::Lane factors[Kind::kPrepares ? kMaxRowPairs * kFactors : 1];
+  const std::size_t pairs = job.pairs, tokens = job.tokens;
+  const std::ptrdiff_t in_token = job.in.token / kSize, out_token = job.out.token / kSize;
+  const bool copies = !kInPlace && job.copies_count != 0;
   Row<typename Kind::Lane> row(job);
-  alignas(64) typename Kind::Lane factors[kMaxRowPairs * kFactors];
-  const bool two_at_once = Kind::kTwoHeads && 2 * pairs * sizeof(Element) <= kNarrowHead;
-  const bool has_rest = pairs % Kind::kPairs != 0;  // for which single cosines and sines are wanted
-  const bool prepares = job.heads > 1 && (Kind::kPrepares || job.heads_outer);
-  const std::size_t most_tokens = job.heads_outer ? kMaxRowPairs / padded(pairs) : 1;
+  Heads<Element> heads = HeadsAt<Element>(job, 0, 0, job.heads);
+  for (std::size_t t = 0; t < tokens; ++t) {
+    row.Load(t);
+    if (HWY_UNLIKELY(copies)) CopyRest(job, heads);
+    if (Kind::kPrepares && heads.count > 1) {
+      Prepare<Kind>(row, pairs, factors);
+      TurnAllHeads<Kind, kInPlace>(Prepared<Kind>{factors}, row.cos, row.sin, pairs, heads);
+    } else {
+      TurnAllHeads<Kind, kInPlace>(Direct<Kind>{row.cos, row.sin}, row.cos, row.sin, pairs, heads);
+    }
+    heads.Advance(in_token, out_token);
+  }
+}
 
-  const auto turn = [&](std::size_t t, std::size_t first_head, std::size_t count,
-                        const typename Kind::Lane* prepared) HWY_ATTR {
-    if (!prepares || has_rest) row.Load(t);
-    Heads<Element> heads = HeadsAt<Element>(job, t, first_head, count);
-    if (!kInPlace && job.copies_count != 0) CopyRest(job, heads);
-    const auto some = [&]<std::size_t kHeads>() HWY_ATTR {
-      if (prepares) {
-        TurnHeads<Kind, kHeads, kInPlace>(Prepared<Kind>{prepared}, row.cos, row.sin, pairs, heads);
-      } else {
-        TurnHeads<Kind, kHeads, kInPlace>(Direct<Kind>{row.cos, row.sin}, row.cos, row.sin, pairs,
-                                          heads);
-      }
-      heads.in += static_cast<std::ptrdiff_t>(kHeads) * heads.in_head;
-      heads.out += static_cast<std::ptrdiff_t>(kHeads) * heads.out_head;
-      heads.count -= kHeads;
-    };
-    while (two_at_once && heads.count >= 2) some.template operator()<2>();
-    while (heads.count > 0) some.template operator()<1>();
-  };
+// Some tokens of a head, then the same ones of the next head.
+template <class Kind, bool kInPlace>
+void TurnRowsHeadsOuter(const TurnJob& job) {
+  using Element = typename Kind::Element;
+  constexpr std::size_t kFactors = Kind::F::kLanes / Kind::kPairs;
+  alignas(64) typename Kind::Lane factors[kMaxRowPairs * kFactors];
+  const std::size_t pairs = job.pairs, stride = padded(pairs) * kFactors;
+  const std::size_t most_tokens = kMaxRowPairs / padded(pairs);
+  const bool has_rest = pairs % Kind::kPairs != 0;  // for which single cosines and sines are wanted
+  Row<typename Kind::Lane> row(job);
   for (std::size_t first = 0; first < job.tokens; first += most_tokens) {
     const std::size_t tokens = HWY_MIN(most_tokens, job.tokens - first);
-    for (std::size_t n = 0; prepares && n < tokens; ++n) {
+    for (std::size_t n = 0; n < tokens; ++n) {
       row.Load(first + n);
-      for (std::size_t i = 0; i + Kind::kPairs <= pairs; i += Kind::kPairs) {
-        Kind::Load(row.cos + i, row.sin + i).To(factors + n * stride + i * kFactors);
-      }
-    }
-    if (!job.heads_outer) {
-      turn(first, 0, job.heads, factors);
-      continue;
+      Prepare<Kind>(row, pairs, factors + n * stride);
     }
     for (std::size_t h = 0; h < job.heads; ++h) {
-      for (std::size_t n = 0; n < tokens; ++n) turn(first + n, h, 1, factors + n * stride);
+      for (std::size_t n = 0; n < tokens; ++n) {
+        if (has_rest) row.Load(first + n);
+        const Heads<Element> head = HeadsAt<Element>(job, first + n, h, 1);
+        if (!kInPlace && job.copies_count != 0) CopyRest(job, head);
+        TurnHeads<Kind, 1, kInPlace>(Prepared<Kind>{factors + n * stride}, row.cos, row.sin, pairs,
+                                     head);
+      }
     }
   }
 }
