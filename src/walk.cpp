@@ -86,9 +86,11 @@ class Walk {
 
  private:
   [[gnu::always_inline]] inline void find_rows(const Tile& tile, bool is_double, TileRows& rows);
-  [[gnu::always_inline]] inline void turn(const Operand& operand, const Tile& tile, std::size_t part, std::size_t first,
-            const TileRows& rows, const Slice& slice);
-  [[gnu::always_inline]] inline void turn_all(const Tile& tile, std::size_t part, std::size_t first, const Slice& slice);
+  [[gnu::always_inline]] inline void turn(const Operand& operand, const Tile& tile,
+                                          std::size_t part, std::size_t first, const TileRows& rows,
+                                          const Slice& slice);
+  [[gnu::always_inline]] inline void turn_all(const Tile& tile, std::size_t part, std::size_t first,
+                                              const Slice& slice);
 
   const Work& work_;
   Operands operands_;
