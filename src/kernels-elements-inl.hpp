@@ -78,8 +78,7 @@ struct Half {
     const hn::RebindToUnsigned<D> du;
     const hn::Repartition<Element, D> d16;
     const auto pairs = hn::BitCast(du, hn::LoadU(d16, from));
-    a = Conversion::Widen(d, hn::And(pairs, hn::Set(du, 0xFFFFu)));
-    b = Conversion::Widen(d, hn::ShiftRight<16>(pairs));
+    Conversion::WidenPairs(d, pairs, a, b);
   }
   template <class D, class F>
   static HWY_INLINE void PutPairs(D d, hn::Vec<D> a, hn::Vec<D> b, F put) {
@@ -97,6 +96,13 @@ struct WidenBf16 {
   template <class D>
   static HWY_INLINE hn::Vec<D> Widen(D d, hn::Vec<hn::RebindToUnsigned<D>> lower) {
     return hn::BitCast(d, hn::ShiftLeft<16>(lower));
+  }
+  template <class D>
+  static HWY_INLINE void WidenPairs(D d, hn::Vec<hn::RebindToUnsigned<D>> pairs, hn::Vec<D>& a,
+                                    hn::Vec<D>& b) {
+    const hn::RebindToUnsigned<D> du;
+    a = Widen(d, pairs);
+    b = hn::BitCast(d, hn::And(pairs, hn::Set(du, 0xFFFF0000u)));
   }
 };
 
@@ -228,6 +234,13 @@ using F16 = Half<ConvertF16, hn::FixedTag<float, 1>>;
 #else
 
 struct ConvertF16 {
+  template <class D>
+  static HWY_INLINE void WidenPairs(D d, hn::Vec<hn::RebindToUnsigned<D>> pairs, hn::Vec<D>& a,
+                                    hn::Vec<D>& b) {
+    const hn::RebindToUnsigned<D> du;
+    a = Widen(d, hn::And(pairs, hn::Set(du, 0xFFFFu)));
+    b = Widen(d, hn::ShiftRight<16>(pairs));
+  }
   template <class D>
   static HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundPairs(D d, hn::Vec<D> a, hn::Vec<D> b) {
     return hn::Or(hn::ShiftLeft<16>(Round(d, b)), Round(d, a));
