@@ -63,9 +63,8 @@ struct Apart {
   using Tag = TagT;
   static constexpr std::size_t kPairs = hn::MaxLanes(Tag());
   static constexpr bool kPrepares = false;
-  static constexpr std::size_t kSteps = 2;          // side by side, in cache
-  static constexpr bool kTwoHeads = !Io::kStreams;  // at once, out of cache
-  static constexpr std::size_t kIn = 1, kOut = 1;   // elements from a to the next pair's a
+  static constexpr std::size_t kSteps = 2;         // side by side, in cache
+  static constexpr std::size_t kIn = 1, kOut = 1;  // elements from a to the next pair's a
 
   static HWY_INLINE Factors<Tag> Load(const Lane* cos, const Lane* sin) {
     return {hn::LoadU(Tag(), cos), hn::LoadU(Tag(), sin)};
@@ -134,7 +133,6 @@ struct Neighbours {
   static constexpr std::size_t kPairs = hn::MaxLanes(Tag()) / 2;
   static constexpr bool kPrepares = true;
   static constexpr std::size_t kSteps = 2;
-  static constexpr bool kTwoHeads = false;
   static constexpr std::size_t kIn = 2, kOut = 2;
 
   static HWY_INLINE Factors<Tag> Load(const Lane* cos, const Lane* sin) {
@@ -181,7 +179,6 @@ struct EvenOdd {
   static constexpr std::size_t kPairs = 2 * kLanes;
   static constexpr bool kPrepares = true;
   static constexpr std::size_t kSteps = 1;
-  static constexpr bool kTwoHeads = !Io::kStreams;
   static constexpr std::size_t kIn = 1, kOut = 1;
 
   struct F {

@@ -221,15 +221,12 @@ HWY_INLINE void TurnHeads(const Source source, const Lane* cos, const Lane* sin,
   }
 }
 
-// Two narrow heads at a time have the same cosines and sines in registers, and are read as fast as
-// one. Wide ones are not, nor is a Kind that is done with few instructions: four of six such tries
-// took half as long again in memory.
-constexpr std::size_t kNarrowHead = 512;  // bytes
-
 template <class Kind, bool kInPlace, class Source, class Lane, class Element>
 HWY_INLINE void TurnAllHeads(const Source source, const Lane* cos, const Lane* sin,
                              const std::size_t pairs, Heads<Element> heads) {
-  if (Kind::kTwoHeads && 2 * pairs * sizeof(Element) <= kNarrowHead) {
+  // Two heads at a time share cosines and sines in registers, where arithmetic takes longer than memory:
+  // that is so of 16-bit elements. Of others, lines of memory come slower from two places.
+  if (sizeof(Element) == 2 && !Kind::Io::kStreams) {
     for (; heads.count >= 2; heads.count -= 2) {
       TurnHeads<Kind, 2, kInPlace>(source, cos, sin, pairs, heads);
       heads.Advance(2 * heads.in_head, 2 * heads.out_head);
