@@ -38,16 +38,17 @@ inline bool is_empty(const ViewRef& view) noexcept {
 // ones reach together, as in most tensors. Then no two elements meet, and `bytes` are filled in.
 inline bool is_plain(const ViewRef& view, Bytes& bytes) noexcept {
   constexpr int kBits = 28;  // so few that no product overflows
-  std::int64_t any = 0, reach = 0;
+  std::int64_t any = 0;
+  std::uint64_t reach = 0;  // unsigned: what wraps is found out at the end
   for (std::size_t d = 4; d-- > 0;) {
-    const std::int64_t steps = view.shape[d] - 1, stride = view.strides[d];
-    if (steps != 0 && stride <= reach) return false;
-    any |= steps | stride;
-    reach += static_cast<std::int64_t>(static_cast<std::uint64_t>(steps) *
-                                       static_cast<std::uint64_t>(stride));
+    const std::uint64_t steps = static_cast<std::uint64_t>(view.shape[d]) - 1;
+    const std::int64_t stride = view.strides[d];
+    if (steps != 0 && stride <= static_cast<std::int64_t>(reach)) return false;
+    any |= static_cast<std::int64_t>(steps) | stride;
+    reach += steps * static_cast<std::uint64_t>(stride);
   }
   bytes.first = reinterpret_cast<std::uintptr_t>(view.data);
-  bytes.end = bytes.first + static_cast<std::uintptr_t>(reach + 1) * size_of(view.dtype);
+  bytes.end = bytes.first + (reach + 1) * size_of(view.dtype);
   return any >> kBits == 0 && bytes.end > bytes.first;
 }
 
