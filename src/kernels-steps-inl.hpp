@@ -154,12 +154,12 @@ struct Neighbours {
     const Tag d;
     const hn::Half<Tag> half;
     const auto v = hn::LoadU(half, from);
+    const auto lower = hn::InterleaveLower(half, v, v), upper = hn::InterleaveUpper(half, v, v);
     if constexpr (hn::MaxLanes(half) * sizeof(Lane) <= 16) {
-      return hn::Combine(d, hn::InterleaveUpper(half, v, v), hn::InterleaveLower(half, v, v));
+      return hn::Combine(d, upper, lower);
     } else {  // interleaving stays inside blocks of 128 bits
-      const hn::RebindToUnsigned<Tag> du;
-      const auto halved = hn::ShiftRight<1>(hn::Iota(du, 0));
-      return hn::TableLookupLanes(hn::Combine(d, v, v), hn::IndicesFromVec(d, halved));
+      return hn::Combine(d, hn::ConcatUpperUpper(half, upper, lower),
+                         hn::ConcatLowerLower(half, upper, lower));
     }
   }
 };
