@@ -136,7 +136,6 @@ struct Neighbours {
   static constexpr std::size_t kIn = 2, kOut = 2;
 
   static HWY_INLINE Factors<Tag> Load(const Lane* cos, const Lane* sin) {
-    const Tag d;
     const auto s = Doubled(sin);
     return {Doubled(cos), hn::OddEven(s, hn::Neg(s))};
   }
@@ -154,10 +153,12 @@ struct Neighbours {
     const Tag d;
     const hn::Half<Tag> half;
     const auto v = hn::LoadU(half, from);
-    const auto lower = hn::InterleaveLower(half, v, v), upper = hn::InterleaveUpper(half, v, v);
-    if constexpr (hn::MaxLanes(half) * sizeof(Lane) <= 16) {
-      return hn::Combine(d, upper, lower);
+    if constexpr (hn::MaxLanes(half) == 1) {
+      return hn::Combine(d, v, v);
+    } else if constexpr (hn::MaxLanes(half) * sizeof(Lane) <= 16) {
+      return hn::Combine(d, hn::InterleaveUpper(half, v, v), hn::InterleaveLower(half, v, v));
     } else {  // interleaving stays inside blocks of 128 bits
+      const auto lower = hn::InterleaveLower(half, v, v), upper = hn::InterleaveUpper(half, v, v);
       return hn::Combine(d, hn::ConcatUpperUpper(half, upper, lower),
                          hn::ConcatLowerLower(half, upper, lower));
     }

@@ -116,10 +116,10 @@ HWY_INLINE Heads<Element> HeadsAt(const TurnJob& job, std::size_t t, std::size_t
 template <class Kind, std::size_t kSteps, bool kInPlace, class Lane, class Element>
 HWY_INLINE void TurnColumn(const Lane* cos, const Lane* sin, const Heads<Element>& heads,
                            std::size_t i) {
-  typename Kind::F f[kSteps];
-  for (std::size_t n = 0; n < kSteps; ++n) {
-    f[n] = Kind::Load(cos + i + n * Kind::kPairs, sin + i + n * Kind::kPairs);
-  }
+  static_assert(kSteps <= 2);
+  const auto first = Kind::Load(cos + i, sin + i);
+  const std::size_t next = (kSteps - 1) * Kind::kPairs;
+  const auto second = Kind::Load(cos + i + next, sin + i + next);
   const Element* in = heads.in + i * Kind::kIn;
   Element* out = heads.out + i * Kind::kOut;
   const std::ptrdiff_t in_head = heads.in_head, out_head = heads.out_head;
@@ -128,10 +128,9 @@ HWY_INLINE void TurnColumn(const Lane* cos, const Lane* sin, const Heads<Element
 #pragma GCC unroll 2
   for (std::size_t left = heads.count; left > 0; --left) {
     if constexpr (kInPlace) out = const_cast<Element*>(in);
-#pragma GCC unroll 8
-    for (std::size_t n = 0; n < kSteps; ++n) {
-      Kind::Step(in + n * Kind::kPairs * Kind::kIn, out + n * Kind::kPairs * Kind::kOut, in_partner,
-                 out_partner, f[n]);
+    Kind::Step(in, out, in_partner, out_partner, first);
+    if constexpr (kSteps == 2) {
+      Kind::Step(in + next * Kind::kIn, out + next * Kind::kOut, in_partner, out_partner, second);
     }
     in += in_head;
     if constexpr (!kInPlace) out += out_head;
