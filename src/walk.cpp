@@ -199,14 +199,13 @@ void Walk::turn_all(const Tile& tile, std::size_t part, std::size_t first, const
 
 void Walk::run(const Slice& slice) {
   const Spec& spec = *work_.spec;
-  const auto token_pairs = static_cast<std::size_t>(spec.part_dim()) / 2;
-  if (slice.first == 0 && slice.last == 1 && slice.shares == 1 && spec.window_parts() == 1 &&
-      token_pairs <= kernels::kMaxRowPairs) {
-    // Decode: one tile. Of these constants the compiler makes a third of what the loops are.
-    return turn_all({0, 0, 1, 0, token_pairs}, 0, 0, {0, 1});
-  }
   const auto parts = static_cast<std::size_t>(spec.window_parts());
   const auto part_pairs = static_cast<std::size_t>(spec.part_dim()) / 2;
+  if (slice.first == 0 && slice.last == 1 && slice.shares == 1 && parts == 1 &&
+      part_pairs <= kernels::kMaxRowPairs) {
+    // Decode: one tile, which is what the loops come to. With these constants a call is shorter.
+    return turn_all({0, 0, 1, 0, part_pairs}, 0, 0, {0, 1});
+  }
   const std::size_t block = std::min(part_pairs, kernels::kMaxRowPairs);
   // Divisions are slow, and most calls have one token or one sequence.
   const auto most_tokens =
