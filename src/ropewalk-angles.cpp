@@ -6,31 +6,31 @@ namespace ropewalk::c {
 namespace {
 
 XPos xpos_from(const ropewalk_xpos* from) {
-  const ropewalk_xpos given = received(from, "options.xpos");
-  return {enum_from(given.role, XPos::Role::kKey, "options.xpos", ".role"), given.scale_base,
-          given.origin};
+  const Received given(from, "options.xpos");
+  return {enum_from(given->role, XPos::Role::kKey, "options.xpos", ".role"), given->scale_base,
+          given->origin};
 }
 
 AnglesOptions angles_options_from(const ropewalk_angles_options* from) {
   AnglesOptions options;
   if (from == nullptr) return options;
-  const ropewalk_angles_options given = received(from, "options");
-  options.dtype = dtype_from(given.dtype, "options", ".dtype");
-  if (given.as_seen_in != ROPEWALK_DTYPE_NOT_GIVEN) {
-    options.as_seen_in = dtype_from(given.as_seen_in, "options", ".as_seen_in");
+  const Received given(from, "options");
+  options.dtype = dtype_from(given->dtype, "options", ".dtype");
+  if (given->as_seen_in != ROPEWALK_DTYPE_NOT_GIVEN) {
+    options.as_seen_in = dtype_from(given->as_seen_in, "options", ".as_seen_in");
   }
-  options.factor = given.factor;
+  options.factor = given->factor;
   options.token_factors =
-      array_from(given.token_factors, given.token_factor_count, "options.token_factors");
-  if (given.xpos != nullptr) options.xpos = xpos_from(given.xpos);
-  options.run = options_from(given.run, "options.run");
+      array_from(given->token_factors, given->token_factor_count, "options.token_factors");
+  if (given->xpos != nullptr) options.xpos = xpos_from(given->xpos);
+  options.run = options_from(given->run, "options.run");
   return options;
 }
 
 GivenRows given_rows_from(const ropewalk_given_rows* from, std::string_view who) {
-  const ropewalk_given_rows given = received(from, who);
-  return {given.cos,   given.sin,  dtype_from(given.dtype, who, ".dtype"),
-          given.batch, given.rows, given.width};
+  const Received given(from, who);
+  return {given->cos,   given->sin,  dtype_from(given->dtype, who, ".dtype"),
+          given->batch, given->rows, given->width};
 }
 
 template <class T>

@@ -63,49 +63,51 @@ Positions packed_from(const ropewalk_positions& given, std::string_view who) {
 }  // namespace
 
 Positions positions_from(const ropewalk_positions* from, std::string_view who) {
-  const ropewalk_positions given = received(from, who);
-  if (reinterpret_cast<std::uintptr_t>(given.starts) % alignof(std::int64_t) != 0) {
+  const Received given(from, who);
+  if (reinterpret_cast<std::uintptr_t>(given->starts) % alignof(std::int64_t) != 0) {
     refuse(who, ".starts begins at an address that is no multiple of ", alignof(std::int64_t));
   }
-  switch (given.kind) {
+  switch (given->kind) {
     case ROPEWALK_POSITIONS_FROM:
-      check_tokens(given.tokens, ROPEWALK_NOT_GIVEN, who);
-      if (given.ids != nullptr || given.starts != nullptr) {
+      check_tokens(given->tokens, ROPEWALK_NOT_GIVEN, who);
+      if (given->ids != nullptr || given->starts != nullptr) {
         refuse(who, ".kind is ROPEWALK_POSITIONS_FROM, which takes no ids and no starts");
       }
-      return Positions::from(given.start, given.tokens);
-    case ROPEWALK_POSITIONS_STARTS: return starts_from(given, who);
-    case ROPEWALK_POSITIONS_I32: return ids_from<std::int32_t>(given, who);
-    case ROPEWALK_POSITIONS_I64: return ids_from<std::int64_t>(given, who);
-    case ROPEWALK_POSITIONS_F32: return ids_from<float>(given, who);
-    case ROPEWALK_POSITIONS_F64: return ids_from<double>(given, who);
-    case ROPEWALK_POSITIONS_PACKED_I32: return packed_from<std::int32_t>(given, who);
-    case ROPEWALK_POSITIONS_PACKED_I64: return packed_from<std::int64_t>(given, who);
+      return Positions::from(given->start, given->tokens);
+    case ROPEWALK_POSITIONS_STARTS: return starts_from(*given, who);
+    case ROPEWALK_POSITIONS_I32: return ids_from<std::int32_t>(*given, who);
+    case ROPEWALK_POSITIONS_I64: return ids_from<std::int64_t>(*given, who);
+    case ROPEWALK_POSITIONS_F32: return ids_from<float>(*given, who);
+    case ROPEWALK_POSITIONS_F64: return ids_from<double>(*given, who);
+    case ROPEWALK_POSITIONS_PACKED_I32: return packed_from<std::int32_t>(*given, who);
+    case ROPEWALK_POSITIONS_PACKED_I64: return packed_from<std::int64_t>(*given, who);
     case ROPEWALK_POSITIONS_CONTIGUOUS:
-      return Positions::contiguous(given.tokens, given.ranks, given.rank, given.start);
+      return Positions::contiguous(given->tokens, given->ranks, given->rank, given->start);
     case ROPEWALK_POSITIONS_ZIGZAG:
-      return Positions::zigzag(given.tokens, given.ranks, given.rank, given.start);
+      return Positions::zigzag(given->tokens, given->ranks, given->rank, given->start);
   }
-  refuse(who, ".kind is ", static_cast<std::int32_t>(given.kind), ", want 0 to ",
+  refuse(who, ".kind is ", static_cast<std::int32_t>(given->kind), ", want 0 to ",
          static_cast<std::int32_t>(ROPEWALK_POSITIONS_ZIGZAG));
 }
 
 TensorView tensor_from(const ropewalk_tensor* from, std::string_view who) {
-  const ropewalk_tensor given = received(from, who);
-  TensorView view{given.data, dtype_from(given.dtype, who, ".dtype"), {}, {}};
-  std::copy_n(given.shape, 4, view.shape.begin());
-  std::copy_n(given.strides, 4, view.strides.begin());
-  return view;
+  const Received given(from, who);
+  const auto& shape = given->shape;
+  const auto& strides = given->strides;
+  return {given->data,
+          dtype_from(given->dtype, who, ".dtype"),
+          {shape[0], shape[1], shape[2], shape[3]},
+          {strides[0], strides[1], strides[2], strides[3]}};
 }
 
 Options options_from(const ropewalk_options* from, std::string_view who) {
   if (from == nullptr) return {};
-  const ropewalk_options given = received(from, who);
-  const ropewalk_parallel_for& parallel = given.parallel;
+  const Received given(from, who);
+  const ropewalk_parallel_for& parallel = given->parallel;
   if (parallel.run != nullptr && parallel.threads < 1) {
     refuse(who, ".parallel.threads is ", parallel.threads, ", want at least 1");
   }
-  return {.target = enum_from(given.target, Target::kNeon, who, ".target"),
+  return {.target = enum_from(given->target, Target::kNeon, who, ".target"),
           .parallel = {parallel.run, parallel.pool, parallel.threads}};
 }
 

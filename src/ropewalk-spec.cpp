@@ -35,62 +35,62 @@ std::optional<bool> given_truncate(std::int32_t value) {
 
 std::optional<Scaling> given_scaling(const ropewalk_scaling* given) {
   if (given == nullptr) return std::nullopt;
-  const ropewalk_scaling scaling = received(given, "spec.scaling");
+  const Received scaling(given, "spec.scaling");
   const auto list = [&](const double* data, std::string_view who) {
-    return given_array(data, data == nullptr ? 0 : scaling.divisor_count, who);
+    return given_array(data, data == nullptr ? 0 : scaling->divisor_count, who);
   };
-  const auto type = enum_from(scaling.type, Scaling::Type::kDivisors, "spec.scaling", ".type");
+  const auto type = enum_from(scaling->type, Scaling::Type::kDivisors, "spec.scaling", ".type");
   return Scaling{
       .type = type,
-      .factor = given_number(scaling.factor),
-      .alpha = given_number(scaling.alpha),
-      .original_max_position_embeddings = given_integer(scaling.original_max_position_embeddings),
-      .beta_fast = given_number(scaling.beta_fast),
-      .beta_slow = given_number(scaling.beta_slow),
-      .truncate = given_truncate(scaling.truncate),
-      .mscale = given_number(scaling.mscale),
-      .mscale_all_dim = given_number(scaling.mscale_all_dim),
-      .attention_factor = given_number(scaling.attention_factor),
-      .extrapolation_factor = given_number(scaling.extrapolation_factor),
-      .low_freq_factor = given_number(scaling.low_freq_factor),
-      .high_freq_factor = given_number(scaling.high_freq_factor),
-      .short_factor = list(scaling.short_factor, "spec.scaling.short_factor"),
-      .long_factor = list(scaling.long_factor, "spec.scaling.long_factor"),
-      .short_mscale = given_number(scaling.short_mscale),
-      .long_mscale = given_number(scaling.long_mscale),
-      .rotating_pairs = given_integer(scaling.rotating_pairs),
-      .divisors = list(scaling.divisors, "spec.scaling.divisors"),
+      .factor = given_number(scaling->factor),
+      .alpha = given_number(scaling->alpha),
+      .original_max_position_embeddings = given_integer(scaling->original_max_position_embeddings),
+      .beta_fast = given_number(scaling->beta_fast),
+      .beta_slow = given_number(scaling->beta_slow),
+      .truncate = given_truncate(scaling->truncate),
+      .mscale = given_number(scaling->mscale),
+      .mscale_all_dim = given_number(scaling->mscale_all_dim),
+      .attention_factor = given_number(scaling->attention_factor),
+      .extrapolation_factor = given_number(scaling->extrapolation_factor),
+      .low_freq_factor = given_number(scaling->low_freq_factor),
+      .high_freq_factor = given_number(scaling->high_freq_factor),
+      .short_factor = list(scaling->short_factor, "spec.scaling.short_factor"),
+      .long_factor = list(scaling->long_factor, "spec.scaling.long_factor"),
+      .short_mscale = given_number(scaling->short_mscale),
+      .long_mscale = given_number(scaling->long_mscale),
+      .rotating_pairs = given_integer(scaling->rotating_pairs),
+      .divisors = list(scaling->divisors, "spec.scaling.divisors"),
   };
 }
 
 }  // namespace
 
 Spec spec_from(const ropewalk_spec* given) {
-  const ropewalk_spec spec = received(given, "spec");
-  SpecFields fields{.head_dim = spec.head_dim};
-  if (spec.rotary_dim != ROPEWALK_NOT_GIVEN) fields.rotary_dim = spec.rotary_dim;
-  fields.rotary_offset = spec.rotary_offset;
-  fields.window_parts = spec.window_parts;
-  fields.pairing = enum_from(spec.pairing, Pairing::kAdjacent, "spec", ".pairing");
-  if (spec.output_pairing != ROPEWALK_PAIRING_NOT_GIVEN) {
+  const Received spec(given, "spec");
+  SpecFields fields{.head_dim = spec->head_dim};
+  if (spec->rotary_dim != ROPEWALK_NOT_GIVEN) fields.rotary_dim = spec->rotary_dim;
+  fields.rotary_offset = spec->rotary_offset;
+  fields.window_parts = spec->window_parts;
+  fields.pairing = enum_from(spec->pairing, Pairing::kAdjacent, "spec", ".pairing");
+  if (spec->output_pairing != ROPEWALK_PAIRING_NOT_GIVEN) {
     fields.output_pairing =
-        enum_from(spec.output_pairing, Pairing::kAdjacent, "spec", ".output_pairing");
+        enum_from(spec->output_pairing, Pairing::kAdjacent, "spec", ".output_pairing");
   }
-  if (spec.clockwise != 0 && spec.clockwise != 1) {
-    refuse("spec.clockwise is ", spec.clockwise, ", want 0 or 1");
+  if (spec->clockwise != 0 && spec->clockwise != 1) {
+    refuse("spec.clockwise is ", spec->clockwise, ", want 0 or 1");
   }
-  fields.clockwise = spec.clockwise == 1;
-  fields.base = given_number(spec.base);
-  fields.scaling = given_scaling(spec.scaling);
-  fields.frequencies = given_array(spec.frequencies, spec.frequency_count, "spec.frequencies");
-  fields.attention_factor = given_number(spec.attention_factor);
-  const auto order = enum_from(spec.axes_order, Axes::Order::kRoundRobin, "spec", ".axes_order");
-  if (auto sections = given_array(spec.sections, spec.section_count, "spec.sections")) {
+  fields.clockwise = spec->clockwise == 1;
+  fields.base = given_number(spec->base);
+  fields.scaling = given_scaling(spec->scaling);
+  fields.frequencies = given_array(spec->frequencies, spec->frequency_count, "spec.frequencies");
+  fields.attention_factor = given_number(spec->attention_factor);
+  const auto order = enum_from(spec->axes_order, Axes::Order::kRoundRobin, "spec", ".axes_order");
+  if (auto sections = given_array(spec->sections, spec->section_count, "spec.sections")) {
     fields.axes = Axes{std::move(*sections), order};
   }
   fields.axis_of_pair =
-      given_array(spec.axis_of_pair, spec.axis_of_pair_count, "spec.axis_of_pair");
-  fields.frequency_rounding = enum_from(spec.frequency_rounding, FrequencyRounding::kFloat32,
+      given_array(spec->axis_of_pair, spec->axis_of_pair_count, "spec.axis_of_pair");
+  fields.frequency_rounding = enum_from(spec->frequency_rounding, FrequencyRounding::kFloat32,
                                         "spec", ".frequency_rounding");
   return Spec(std::move(fields));
 }

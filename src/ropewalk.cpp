@@ -72,16 +72,16 @@ const char* name_of(Given given, Enum last) noexcept {
 CheckOptions check_options_from(const ropewalk_check_options* given, const Spec& spec) {
   CheckOptions options = check_options_for(spec);
   if (given == nullptr) return options;
-  const ropewalk_check_options wanted = received(given, "options");
+  const Received wanted(given, "options");
   const auto take = [](std::int64_t& to, std::int64_t from) {
     if (from >= 0) to = from;
   };
-  take(options.q_heads, wanted.q_heads);
-  take(options.k_heads, wanted.k_heads);
-  take(options.tokens, wanted.tokens);
-  take(options.positions_below, wanted.positions_below);
-  options.seed = wanted.seed;
-  options.target = enum_from(wanted.target, Target::kNeon, "options", ".target");
+  take(options.q_heads, wanted->q_heads);
+  take(options.k_heads, wanted->k_heads);
+  take(options.tokens, wanted->tokens);
+  take(options.positions_below, wanted->positions_below);
+  options.seed = wanted->seed;
+  options.target = enum_from(wanted->target, Target::kNeon, "options", ".target");
   return options;
 }
 

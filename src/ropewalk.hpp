@@ -167,17 +167,34 @@ void check_size(std::size_t given, std::size_t smallest, std::string_view who,
                 std::string_view maker);
 void check_excess(const void* data, std::size_t given, std::size_t known, std::string_view who);
 
-// What the caller gave, and the defaults for what its version does not have.
+// What the caller gave, read where it lies if it is of this version; a struct of another one is copied,
+// with the defaults for what that version does not have.
 template <class Struct>
-Struct received(const Struct* given, std::string_view who) {
-  const std::size_t size = required(given, who).size;
-  if (size == sizeof(Struct)) return *given;
-  check_size(size, Known<Struct>::kSmallest, who, Known<Struct>::kMaker);
-  if (size > sizeof(Struct)) check_excess(given, size, sizeof(Struct), who);
-  Struct result = Known<Struct>::kDefaults;
-  std::memcpy(&result, given, std::min(size, sizeof(Struct)));
-  return result;
-}
+class Received {
+ public:
+  Received(const Struct* given, std::string_view who) : struct_(given) {
+    const std::size_t size = required(given, who).size;
+    if (size != sizeof(Struct)) struct_ = &copied(given, size, who);
+  }
+  Received(const Received&) = delete;
+  Received& operator=(const Received&) = delete;
+
+  const Struct* operator->() const noexcept { return struct_; }
+  const Struct& operator*() const noexcept { return *struct_; }
+
+ private:
+  [[gnu::noinline]] const Struct& copied(const Struct* given, std::size_t size,
+                                         std::string_view who) {
+    check_size(size, Known<Struct>::kSmallest, who, Known<Struct>::kMaker);
+    if (size > sizeof(Struct)) check_excess(given, size, sizeof(Struct), who);
+    copy_ = Known<Struct>::kDefaults;
+    std::memcpy(&copy_, given, std::min(size, sizeof(Struct)));
+    return copy_;
+  }
+
+  const Struct* struct_;
+  Struct copy_;
+};
 
 // Fills in as much as the caller's version has; its size stays.
 template <class Struct>
