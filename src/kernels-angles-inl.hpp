@@ -94,7 +94,7 @@ using AngleTag = hn::ScalableTag<T>;
 #if HWY_TARGET == HWY_SCALAR
 
 template <class T>
-void Angles(const AngleJob& job, std::size_t begin, std::size_t end) {
+void Angles(const AngleJob& job) {
   const AngleTag<T> d;
   using Bits = hn::TFromD<hn::RebindToUnsigned<AngleTag<T>>>;
   constexpr int kShift = 64 - 8 * sizeof(T);
@@ -102,10 +102,11 @@ void Angles(const AngleJob& job, std::size_t begin, std::size_t end) {
   const std::size_t stride = padded(job.pairs);
   for (std::size_t t = 0; t < job.tokens; ++t) {
     T* const cos_row = static_cast<T*>(job.rows) + t * job.row_stride;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint64_t phase = job.turns != nullptr
-                                      ? job.turns[i] * static_cast<std::uint64_t>(job.positions[t])
-                                      : job.phases[t * stride + i];
+    for (std::size_t i = 0; i < stride; ++i) {
+      const std::uint64_t phase =
+          job.turns == nullptr ? job.phases[t * stride + i]
+          : job.is_consecutive ? job.turns[i] * (static_cast<std::uint64_t>(job.positions[0]) + t)
+                               : job.turns[i] * static_cast<std::uint64_t>(job.positions[t]);
       hn::Vec<AngleTag<T>> cos, sin;
       CosSin(d,
              hn::Set(hn::RebindToUnsigned<decltype(d)>(),
@@ -117,12 +118,8 @@ void Angles(const AngleJob& job, std::size_t begin, std::size_t end) {
   }
 }
 template <class T>
-void Angles(const AngleJob& job) {
-  Angles<T>(job, 0, padded(job.pairs));
-}
-template <class T>
-void AnglesOfToken(const AngleJob& job, std::size_t begin, std::size_t end) {
-  Angles<T>(job, begin, end);
+void AnglesOfToken(const AngleJob& job) {
+  Angles<T>(job);
 }
 
 #else
@@ -248,15 +245,15 @@ class Turns<float> {
   hn::Vec<Tag32> low_, low_odd_, high_;  // low_odd_: at the even places
 };
 
-// Of the first token the pairs begin .. end, multiples of kPadding.
+// Of the only token.
 template <class T>
-HWY_NOINLINE void AnglesOfToken(const AngleJob& job, std::size_t begin, std::size_t end) {
+HWY_NOINLINE void AnglesOfToken(const AngleJob& job) {
   constexpr std::size_t kLanes = hn::MaxLanes(AngleTag<T>());
   const std::uint64_t* const turns = job.turns == nullptr ? job.phases : job.turns;
   const std::int64_t position = job.turns == nullptr ? 1 : job.positions[0];
   T* const cosines = static_cast<T*>(job.rows);
   T* const sines = cosines + job.sines;
-  for (std::size_t i = begin; i < end; i += kLanes) {
+  for (std::size_t i = 0, end = padded(job.pairs); i < end; i += kLanes) {
     StoreCosSin<T>(Turns<T>(turns + i).Row(position), cosines + i, sines + i);
   }
 }
@@ -269,7 +266,7 @@ void Angles(const AngleJob& job) {
   const std::size_t stride = padded(job.pairs), tokens = job.tokens, row = job.row_stride;
   const std::size_t sines = job.sines;
   const std::int64_t* const positions = job.positions;
-  if (tokens == 1) return AnglesOfToken<T>(job, 0, stride);
+  if (tokens == 1) return AnglesOfToken<T>(job);
   for (std::size_t i = 0; i < stride; i += hn::MaxLanes(AngleTag<T>())) {
     T* to = static_cast<T*>(job.rows) + i;
     const auto for_each_token = [&](auto phases_of) HWY_ATTR {

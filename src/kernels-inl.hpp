@@ -66,10 +66,9 @@ void TurnFromOnePairingToAnother(const TurnJob& job, bool adjacent, bool is_dens
            : TurnGathered<Pairwise<Io, false, true>>(job);
 }
 
-// All but TurnColumns(): first makes angles that are still to be made.
+// All but TurnColumns().
 template <class Io>
 HWY_NOINLINE void TurnOtherwise(const TurnJob& job, bool is_dense, bool in_place) {
-  if (job.angles != nullptr) Angles<typename Io::Lane>(*job.angles);
   const bool adjacent = job.in.pairs.adjacent;
   if (adjacent != job.out.pairs.adjacent) {
     return TurnFromOnePairingToAnother<Io>(job, adjacent, is_dense, in_place);

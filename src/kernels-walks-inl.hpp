@@ -29,19 +29,11 @@ class Row {
       : job_(job),
         is_scaled_(job.token_scales != nullptr || job.cos_scale != 1 || job.sin_scale != 1) {}
 
-  // Scales of 1 change nothing: the row is read where it is, and may be made bit by bit.
+  // Scales of 1 change nothing: the row is read where it is.
   HWY_INLINE void Load(std::size_t t) {
     cos = static_cast<const Lane*>(job_.rows) + t * job_.row_stride;
     sin = cos + job_.sines;
-    made_ = job_.angles == nullptr ? kMaxRowPairs : 0;
     if (HWY_UNLIKELY(is_scaled_)) Scale(t);
-  }
-
-  // The first `pairs` of a row that is still to be made.
-  HWY_INLINE void Make(std::size_t pairs) {
-    for (; HWY_UNLIKELY(made_ < pairs); made_ += kPadding) {
-      AnglesOfToken<Lane>(*job_.angles, made_, made_ + kPadding);
-    }
   }
 
   const Lane* cos;
@@ -55,7 +47,6 @@ class Row {
     const auto c = hn::Set(d, static_cast<Lane>(scale * job_.cos_scale));
     const auto s = hn::Set(d, static_cast<Lane>(scale * job_.sin_scale));
     const std::size_t stride = padded(job_.pairs);
-    Make(stride);
     Lane* const scaled = static_cast<Lane*>(job_.scaled);
     for (std::size_t i = 0; i < stride; i += hn::Lanes(d)) {
       hn::StoreU(hn::Mul(hn::LoadU(d, cos + i), c), d, scaled + i);
@@ -67,7 +58,6 @@ class Row {
 
   const TurnJob& job_;
   const bool is_scaled_;
-  std::size_t made_;
 };
 
 // The heads of one token, all or some: where the first pair of the first one lies, and in elements how
@@ -106,7 +96,7 @@ HWY_INLINE Heads<Element> HeadsAt(const TurnJob& job, std::size_t t, std::size_t
 
 // ---------------------------------------------------------------------------------------------
 // Dense heads in cache: down the heads of a token with a few cosines and sines in registers, then
-// again with the next ones. Meanwhile the CPU can be at work on the next angles already.
+// again with the next ones.
 //
 //     head 0   | 1 | 2 | 3 |
 //     head 1   | 1 | 2 | 3 |      cos and sin of column 1, 2, 3
@@ -159,7 +149,6 @@ void TurnColumns(const TurnJob& job) {
     const Heads<Element> heads = HeadsAt<Element>(job, t, 0, job.heads);
     std::size_t i = 0;
     const auto column = [&]<class K, std::size_t kSteps>() HWY_ATTR {
-      row.Make(i + kSteps * K::kPairs);
       TurnColumn<K, kSteps, kInPlace>(row.cos, row.sin, heads, i);
       i += kSteps * K::kPairs;
     };

@@ -32,10 +32,11 @@ inline constexpr std::size_t kMaxRowPairs = 1024;
 
 struct AngleJob {
   // phase = position x turn, for integer positions on one axis, or else the phases themselves.
-  const std::uint64_t* turns;     // [padded(pairs)], or null
-  const std::int64_t* positions;  // [tokens], with turns
-  bool is_consecutive;            // each position is one more than the one before
-  const std::uint64_t* phases;    // [tokens, padded(pairs)], without turns
+  const std::uint64_t* turns;  // [padded(pairs)], or null
+  const std::int64_t*
+      positions;                // [tokens], with turns; only the first is read of consecutive ones
+  bool is_consecutive;          // each position is one more than the one before
+  const std::uint64_t* phases;  // [tokens, padded(pairs)], without turns
   std::size_t pairs, tokens;
   void* rows;              // of float or double: padded(pairs) cosines are written, and sines
   std::size_t row_stride;  // elements from a token's row to the next token's
@@ -58,11 +59,9 @@ struct Side {
 };
 
 struct TurnJob {
-  const void* rows;        // the first cosine of the first token
-  std::size_t row_stride;  // elements from a token's row to the next token's
-  std::size_t sines;       // elements from the first cosine to the first sine
-  const AngleJob*
-      angles;  // makes the rows, of the only token, if that is still to be done; or null
+  const void* rows;              // the first cosine of the first token
+  std::size_t row_stride;        // elements from a token's row to the next token's
+  std::size_t sines;             // elements from the first cosine to the first sine
   double cos_scale, sin_scale;   // multiply cos and sin
   const double* token_scales;    // [tokens], multiply both besides; or null
   bool divides_by_token_scales;  // divide instead

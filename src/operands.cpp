@@ -94,20 +94,28 @@ bool most_are(const ViewRef& view, const Spec& spec, Bytes& bytes) {
          (bytes.first & (size_of(view.dtype) - 1)) == 0;
 }
 
+bool most_are(Operand& operand, const Spec& spec) {
+  if (!most_are(operand.out, spec, operand.out_bytes)) return false;
+  if (operand.in_place) {
+    operand.in_bytes.first = operand.out_bytes.first;
+    operand.in_bytes.end = operand.out_bytes.end;
+    return true;
+  }
+  bool is_alike = operand.in.dtype == operand.out.dtype;
+  for (std::size_t d = 0; d < 4; ++d) is_alike &= operand.in.shape[d] == operand.out.shape[d];
+  return is_alike && most_are(operand.in, spec, operand.in_bytes);
+}
+
 void check_operand(Operand& operand, const Spec& spec) {
   const auto& [batch, tokens, heads, head_dim] = operand.in.shape;
   operand.is_empty = false;
-  Bytes bytes{0, 0};
-  if (operand.in_place && most_are(operand.out, spec, bytes)) {
-    operand.in_bytes.first = operand.out_bytes.first = bytes.first;
-    operand.in_bytes.end = operand.out_bytes.end = bytes.end;
-  } else {
+  if (!most_are(operand, spec)) {
     check_closely(operand, spec);
     operand.is_empty = is_empty(operand.in);
-    if (!operand.in_place) {
-      check_apart(operand.out_name, operand.out, operand.out_bytes, operand.in_name, operand.in,
-                  operand.in_bytes);
-    }
+  }
+  if (!operand.in_place) {
+    check_apart(operand.out_name, operand.out, operand.out_bytes, operand.in_name, operand.in,
+                operand.in_bytes);
   }
   operand.is_double = operand.in.dtype == DType::kF64;
   operand.size = operand.is_empty ? 0
@@ -132,7 +140,7 @@ void check_operands(std::span<Operand> operands, const Spec& spec) {
   check_apart(k.out_name, k.out, k.out_bytes, q.in_name, q.in, q.in_bytes);
 }
 
-void check_positions(Operands operands, const Rope& rope, const Positions& positions) {
+void check_positions_closely(Operands operands, const Rope& rope, const Positions& positions) {
   const Dims& shape = operands.front().in.shape;
   positions.check(shape[0], shape[1], rope.axes());
   if (!positions.has_memory()) return;

@@ -72,14 +72,6 @@ void check_slice(std::int64_t tokens, std::int64_t ranks, std::int64_t rank, std
 
 }  // namespace
 
-Positions Positions::from(std::int64_t start) noexcept { return from(start, kUnknown); }
-
-Positions Positions::from(std::int64_t start, std::int64_t tokens) noexcept {
-  Positions result(Kind::kStart, nullptr, {1, 1, tokens});
-  result.start_ = start;
-  return result;
-}
-
 Positions Positions::starts(std::span<const std::int64_t> starts) noexcept {
   return Positions::starts(starts, kUnknown);
 }

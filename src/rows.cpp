@@ -78,10 +78,15 @@ void make_angle_job(const Turning& turning, const Tile& tile, const Rows& rows, 
       turning.old_rope == nullptr && rope.axes() == 1 && !turning.positions->is_real();
   if (is_plain) {  // one integer per token: the kernel multiplies
     const std::span whole = std::span(memory.positions).first(tile.tokens);
-    turning.positions->copy(0, tile.batch, tile.first, whole, {});
     job.turns = rope.turns().data() + tile.first_pair;
     job.positions = whole.data();
-    job.is_consecutive = are_consecutive(whole);
+    job.is_consecutive = turning.positions->counts_on();
+    if (job.is_consecutive) {
+      whole[0] = turning.positions->start() + tile.first;
+    } else {
+      turning.positions->copy(0, tile.batch, tile.first, whole, {});
+      job.is_consecutive = are_consecutive(whole);
+    }
     return;
   }
   memory.phases.fill(0);

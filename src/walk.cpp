@@ -66,14 +66,6 @@ bool is_aligned_for_streams(const Operand& operand, const kernels::Side<void>& o
   return (first | steps | partner) % kernels::kStreamAlignment == 0;
 }
 
-// Where a tile's rows are, and how they are scaled.
-struct TileRows {
-  const void* cosines;
-  std::size_t stride, sines;
-  const double* token_scales;
-  const kernels::AngleJob* angles;  // that makes them, if nobody did yet
-};
-
 // Here as below, what is small is filled in member by member: a copy of what was just written in parts
 // waits until all of these are in the cache, and clearing first costs more than filling in.
 
@@ -85,10 +77,9 @@ class Walk {
   void run(const Slice& slice);
 
  private:
-  [[gnu::always_inline]] inline void find_rows(const Tile& tile, bool is_double, TileRows& rows);
+  [[gnu::always_inline]] inline void set_rows(const Tile& tile, bool is_double);
   [[gnu::always_inline]] inline void turn(const Operand& operand, const Tile& tile,
-                                          std::size_t part, std::size_t first, const TileRows& rows,
-                                          const Slice& slice);
+                                          std::size_t part, std::size_t first, const Slice& slice);
   [[gnu::always_inline]] inline void turn_all(const Tile& tile, std::size_t part, std::size_t first,
                                               const Slice& slice);
 
@@ -96,104 +87,93 @@ class Walk {
   Operands operands_;
   const kernels::Table& table_;
   // Filled where needed, and not before.
+  kernels::TurnJob job_;
   kernels::AngleJob angles_;
   AngleMemory memory_;
   alignas(64) std::array<double, 2 * kMaxTilePairs + kernels::kPadding> rows_;
   alignas(64) std::array<double, 2 * kernels::kMaxRowPairs> scaled_;
 };
 
-// Ready, or to be made by the first tensor that wants them.
-void Walk::find_rows(const Tile& tile, bool is_double, TileRows& rows) {
-  rows.angles = nullptr;
+// Finds or makes the rows of a tile.
+void Walk::set_rows(const Tile& tile, bool is_double) {
+  job_.cos_scale = work_.cos_scale;
+  job_.sin_scale = work_.sin_scale;
+  job_.divides_by_token_scales = work_.divides_by_token_scales;
+  job_.scaled = scaled_.data();
+  job_.pairs = tile.pairs;
+  job_.tokens = tile.tokens;
   if (work_.angles != nullptr) {
     const Angles& angles = *work_.angles;
     const std::int64_t row = AnglesAccess::row(angles, tile.batch, tile.first);
     const std::size_t element = is_double ? sizeof(double) : sizeof(float);
-    rows.cosines = static_cast<const std::byte*>(AnglesAccess::cosines(angles, row)) +
-                   tile.first_pair * element;
-    rows.stride = AnglesAccess::stride(angles);
-    rows.sines = rows.stride / 2;
-    rows.token_scales = AnglesAccess::token_scales(angles, row);
+    job_.rows = static_cast<const std::byte*>(AnglesAccess::cosines(angles, row)) +
+                tile.first_pair * element;
+    job_.row_stride = AnglesAccess::stride(angles);
+    job_.sines = job_.row_stride / 2;
+    job_.token_scales = AnglesAccess::token_scales(angles, row);
     return;
   }
-  rows.cosines = rows_.data();
-  rows.sines = kernels::padded(tile.pairs);
-  rows.stride = 2 * rows.sines;
-  rows.token_scales = nullptr;
-  make_angle_job(work_.turning, tile, {rows_.data(), is_double, rows.stride, rows.sines}, memory_,
+  const std::size_t sines = kernels::padded(tile.pairs);
+  job_.rows = rows_.data();
+  job_.row_stride = 2 * sines;
+  job_.sines = sines;
+  job_.token_scales = nullptr;
+  make_angle_job(work_.turning, tile, {rows_.data(), is_double, 2 * sines, sines}, memory_,
                  angles_);
-  if (tile.tokens > 1) {
-    table_.angles[is_double ? 1 : 0](angles_);
-  } else {
-    rows.angles = &angles_;
-  }
+  table_.angles[is_double ? 1 : 0](angles_);
 }
 
 // pairs: of the tile, all in one part of the window, the first being `first` of `part`.
 void Walk::turn(const Operand& operand, const Tile& tile, std::size_t part, std::size_t first,
-                const TileRows& rows, const Slice& slice) {
+                const Slice& slice) {
   const Dims& shape = operand.in.shape;
   std::int64_t first_head = 0, last_head = shape[2];
   if (slice.shares > 1) {
     first_head = shape[2] * slice.share / slice.shares;
     last_head = shape[2] * (slice.share + 1) / slice.shares;
   }
+  job_.heads = static_cast<std::size_t>(last_head - first_head);
   const kernels::Pairs read = pairs_of(*work_.spec, work_.read, shape[3], part, first);
-  kernels::TurnJob job;
-  job.rows = rows.cosines;
-  job.row_stride = rows.stride;
-  job.sines = rows.sines;
-  job.angles = rows.angles;
-  job.cos_scale = work_.cos_scale;
-  job.sin_scale = work_.sin_scale;
-  job.token_scales = rows.token_scales;
-  job.divides_by_token_scales = work_.divides_by_token_scales;
-  job.scaled = scaled_.data();
-  job.pairs = tile.pairs;
-  job.tokens = tile.tokens;
-  job.heads = static_cast<std::size_t>(last_head - first_head);
   const kernels::Pairs written = work_.written == work_.read
                                      ? read
                                      : pairs_of(*work_.spec, work_.written, shape[3], part, first);
   const Steps out = steps_of(operand.out, tile, first_head);
-  set_side<std::byte>(job.out, operand.out_data, out, written);
+  set_side<std::byte>(job_.out, operand.out_data, out, written);
   if (operand.in_place) {
-    set_side<const std::byte>(job.in, operand.in.data, out, read);
+    set_side<const std::byte>(job_.in, operand.in.data, out, read);
   } else {
-    set_side<const std::byte>(job.in, operand.in.data, steps_of(operand.in, tile, first_head),
+    set_side<const std::byte>(job_.in, operand.in.data, steps_of(operand.in, tile, first_head),
                               read);
   }
-  job.heads_outer =
+  job_.heads_outer =
       tile.tokens > 1 && std::abs(operand.out.strides[2]) > std::abs(operand.out.strides[1]);
-  job.fits_cache = work_.bytes <= kFitsCache;
-  job.may_stream = false;
-  job.copies_count = 0;
+  job_.fits_cache = work_.bytes <= kFitsCache;
+  job_.may_stream = false;
+  job_.copies_count = 0;
   if (!operand.in_place) {
-    job.may_stream = work_.bytes > static_cast<std::int64_t>(kernels::last_level_cache_bytes()) &&
-                     is_aligned_for_streams(operand, job.out);
+    job_.may_stream = work_.bytes > static_cast<std::int64_t>(kernels::last_level_cache_bytes()) &&
+                      is_aligned_for_streams(operand, job_.out);
     if (part == 0 && first == 0) {
       const auto width = static_cast<std::size_t>(shape[3]);
       const std::size_t window = pairs_of(*work_.spec, Pairing::kHalves, shape[3], 0, 0).first;
       const std::size_t end = window + static_cast<std::size_t>(work_.spec->rotary_dim());
-      if (window > 0) job.copies[job.copies_count++] = {0, window};
-      if (end < width) job.copies[job.copies_count++] = {end, width};
+      if (window > 0) job_.copies[job_.copies_count++] = {0, window};
+      if (end < width) job_.copies[job_.copies_count++] = {end, width};
     }
   }
-  table_.turn[static_cast<std::size_t>(operand.in.dtype)](job);
+  table_.turn[static_cast<std::size_t>(operand.in.dtype)](job_);
 }
 
 // q and k share their rows, unless one wants floats and the other doubles.
 void Walk::turn_all(const Tile& tile, std::size_t part, std::size_t first, const Slice& slice) {
-  TileRows rows;
-  const Operand* found_for = nullptr;
+  const Operand* set_for = nullptr;
   for (const Operand& operand : operands_) {
     if (operand.is_empty) continue;
-    if (found_for == nullptr || found_for->is_double != operand.is_double) {
-      find_rows(tile, operand.is_double, rows);
-      found_for = &operand;
+    if (set_for == nullptr || set_for->is_double != operand.is_double) {
+      set_rows(tile, operand.is_double);
+      set_for = &operand;
     }
-    turn(operand, tile, part, first, rows, slice);
-    rows.angles = nullptr;
+    turn(operand, tile, part, first, slice);
   }
 }
 

@@ -297,7 +297,6 @@ TEST(Kernels, every_way_to_walk_gives_the_same_bits) {
               {.rows = rows.data(),
                .row_stride = 2 * kSines,
                .sines = kSines,
-               .angles = nullptr,
                .cos_scale = scale,
                .sin_scale = scale,
                .token_scales = nullptr,

@@ -27,8 +27,12 @@ class Positions {
 
   // Token t of every sequence stands at start + t. tokens is wanted only where no tensor says it:
   // by Angles.
-  static Positions from(std::int64_t start) noexcept;
-  static Positions from(std::int64_t start, std::int64_t tokens) noexcept;
+  static Positions from(std::int64_t start) noexcept { return from(start, kUnknown); }
+  static Positions from(std::int64_t start, std::int64_t tokens) noexcept {
+    Positions result(Kind::kStart, nullptr, {1, 1, tokens});
+    result.start_ = start;
+    return result;
+  }
 
   // Token t of sequence b stands at starts[b] + t.
   static Positions starts(std::span<const std::int64_t> starts) noexcept;
@@ -74,6 +78,13 @@ class Positions {
   // of so many axes; that is, if a shape does not fit, ids are null, a real one is not allowed (the
   // message has its index), or a start leaves the 64 bits.
   void check(std::int64_t batch, std::int64_t tokens, std::size_t axes) const;
+
+  // Whether token t of every sequence stands at start() + t, in a tensor of any size: so it is in most
+  // calls, and check() has nothing more to look at if all of `tokens` are 64-bit integers.
+  [[nodiscard]] bool counts_on() const noexcept {
+    return kind_ == Kind::kStart && shape_.tokens == kUnknown;
+  }
+  [[nodiscard]] std::int64_t start() const noexcept { return start_; }
 
   // The coordinate `axis` of tokens first .. first + whole.size() of sequence b: whole + fraction,
   // |fraction| <= 1/2. fractions is filled only if is_real(). check() was passed.
