@@ -52,7 +52,7 @@ PRIVATE = ("kernels", "scaling", "overlap", "element", "rows", "given", "operand
 # Rooms that use public headers only, of src/ too.
 OUTSIDERS = ("check", "ropewalk")
 # Folders that are rooms, and what they use beside public headers and FREE.
-FOLDERS = {"bench": (), "cli": ("formats", "bench")}
+FOLDERS = {"bench": ("kernels",), "cli": ("formats", "bench")}
 # Projects of their own, which no target of ours is built with: they use what others install.
 APART = (Path("bench/peers"),)
 
