@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <ropewalk/error.hpp>
 
 #include "message.hpp"
 
@@ -157,6 +158,35 @@ std::vector<Case> all_cases(const Caches& caches, Target target) {
     }
   }
   for (const Case& what : sized_cases(caches)) add(what);
+  return cases;
+}
+
+std::vector<Case> cases_of(const Shape& shape, Target target) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 27;
+  const auto& [tokens, heads, head_dim] = shape;
+  if (tokens < 1 || heads < 1 || head_dim < 2 || head_dim % 2 != 0 || tokens > kMost ||
+      heads > kMost / tokens || head_dim > kMost / (tokens * heads)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                message(tokens, "x", heads, "x", head_dim, ": want sizes from 1, an even ",
+                        "head_dim, and at most ", kMost, " elements"));
+  }
+  std::vector<Case> cases;
+  for (const Work work : {Work::kRotate, Work::kRotateQk, Work::kRotateOut}) {
+    if (work == Work::kRotateQk && heads % 5 != 0) continue;
+    for (const Layout layout : kLayouts) {
+      for (const DType dtype : {kF32, kBf16, kF16, kF64}) {
+        for (const int threads : kThreads) {
+          const Case what = {.work = work,
+                             .dtype = dtype,
+                             .shape = shape,
+                             .layout = layout,
+                             .target = target,
+                             .threads = threads};
+          if (threads == 1 || what.bytes() >= kWorthThreads) cases.push_back(what);
+        }
+      }
+    }
+  }
   return cases;
 }
 

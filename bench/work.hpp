@@ -84,6 +84,11 @@ std::array<std::int64_t, 4> working_sets(const Caches& caches) noexcept;
 // target: kBest, or the only one
 std::vector<Case> all_cases(const Caches& caches, Target target);
 
+// Of a shape that need not be in the list: every work on rotations, dtype and layout, at consecutive
+// positions, and on two threads if such a call is split. Throws Error (kInvalidArgument) unless sizes are
+// from 1, head_dim is even and there are at most 2^27 elements.
+std::vector<Case> cases_of(const Shape& shape, Target target);
+
 struct Filter {
   std::optional<Work> work = {};
   std::optional<DType> dtype = {};

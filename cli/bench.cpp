@@ -50,7 +50,9 @@ BenchVerb::BenchVerb(CLI::App& verb) {
          "join) or overhead (of a call, beyond its kernels)");
   option("--dtype", dtype, "NAME", "Only f32, bf16, f16 or f64");
   option("--layout", layout, "NAME", "Only bthd or bhtd");
-  option("--shape", shape, "TxHxD", "Only so many tokens, heads and elements of a head: 1x32x128");
+  option("--shape", shape, "TxHxD",
+         "Only so many tokens, heads and elements of a head: 1x32x128; any, if need be with\n"
+         "--work, --dtype, --layout or --threads to say which rows of it");
   option("--threads", threads, "N", "Only on 1 or on 2 threads");
   option("--target", target, "NAME",
          "Instead of the CPU's best: SCALAR, AVX2, AVX3, AVX3_BF16 or NEON");
@@ -148,6 +150,28 @@ std::optional<int> threads_of(const BenchVerb& options) {
   return static_cast<int>(threads);
 }
 
+std::vector<bench::Case> cases_of(const bench::Shape& shape, Target target) {
+  try {
+    return bench::cases_of(shape, target);
+  } catch (const Error& error) {
+    throw UsageError(message("--shape ", error.what()));
+  }
+}
+
+// "--work memory and --dtype f32", of those that were given.
+std::string filters_of(const BenchVerb& options) {
+  const std::pair<const char*, const std::string*> all[] = {{"--work ", &options.work},
+                                                            {"--dtype ", &options.dtype},
+                                                            {"--layout ", &options.layout},
+                                                            {"--shape ", &options.shape},
+                                                            {"--threads ", &options.threads}};
+  std::string text;
+  for (const auto& [flag, value] : all) {
+    if (!value->empty()) text += message(text.empty() ? "" : " and ", flag, *value);
+  }
+  return text;
+}
+
 struct Plan {
   std::vector<bench::Case> cases;
   std::vector<int> memory = {};  // on so many threads
@@ -166,14 +190,18 @@ Plan plan_of(const BenchVerb& options, Target target, const bench::Caches& cache
   const int most_threads = bench::most_threads();
   Plan plan;
   bool lacks_threads = false;
-  for (const bench::Case& what : bench::all_cases(caches, target)) {
-    if ((work && !work->work) || !filter.keeps(what)) continue;
-    if (what.threads <= most_threads) {
-      plan.cases.push_back(what);
-    } else {
-      lacks_threads = true;
+  const auto add = [&](const std::vector<bench::Case>& cases) {
+    for (const bench::Case& what : cases) {
+      if ((work && !work->work) || !filter.keeps(what)) continue;
+      if (what.threads <= most_threads) {
+        plan.cases.push_back(what);
+      } else {
+        lacks_threads = true;
+      }
     }
-  }
+  };
+  add(bench::all_cases(caches, target));
+  if (plan.cases.empty() && filter.shape) add(cases_of(*filter.shape, target));
   const bool beside = !filter.dtype && !filter.layout && !filter.shape;
   if (beside && (work ? work->text == kMemory : true)) {
     for (const int threads : bench::kThreads) {
@@ -185,8 +213,7 @@ Plan plan_of(const BenchVerb& options, Target target, const bench::Caches& cache
   plan.overhead =
       beside && (work ? work->text == kOverhead : true) && filter.threads.value_or(1) == 1;
   if (plan.cases.empty() && plan.memory.empty() && !plan.overhead) {
-    throw UsageError(
-        "--work, --dtype, --layout, --shape and --threads leave nothing to measure; drop one");
+    throw UsageError(message(filters_of(options), " leave nothing to measure; drop one"));
   }
   if (lacks_threads) print_warning("only 1 thread is to be had: rows of 2 are left out");
   return plan;
@@ -223,6 +250,22 @@ std::string disbelief(const std::vector<bench::Row>& beaten) {
       "machine does nothing else");
 }
 
+// How many rows of two threads there are where even the limit is slower than on one.
+std::size_t disturbed(const std::vector<bench::Row>& rows) {
+  const auto is_slower_than = [](const bench::Row& row, const bench::Row& other) {
+    bench::Case what = row.what;
+    what.threads = 1;
+    return what == other.what && row.pairing == other.pairing && row.is_ready == other.is_ready &&
+           row.times.limit_ns > other.times.limit_ns;
+  };
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [&](const bench::Row& row) {
+        return row.what.threads > 1 &&
+               std::any_of(rows.begin(), rows.end(),
+                           [&](const bench::Row& other) { return is_slower_than(row, other); });
+      }));
+}
+
 std::vector<bench::Row> rows_of(const Plan& plan, const bench::MeasureOptions& options,
                                 const bench::Machine& machine, bool is_printed,
                                 std::vector<bench::Row>& beaten) {
@@ -256,9 +299,12 @@ int run(const BenchVerb& options) {
   const bench::Machine machine = bench::this_machine();
   const Plan plan = plan_of(options, target, machine.caches);
   if (!is_supported(target)) {
-    throw Error(ErrorCode::kUnsupported,
-                message("--target ", options.target, " is not to be had on this machine; leave it ",
-                        "out for the best that is"));
+    std::string names;
+    for (const Target there : compiled_targets()) {
+      if (is_supported(there)) names += message(names.empty() ? "" : ", ", name(there));
+    }
+    throw UsageError(message("--target ", options.target,
+                             " is not to be had on this machine, which has ", names));
   }
   if (!options.json) std::cout << header_line(machine) << '\n';
   std::vector<bench::Row> beaten;
@@ -272,6 +318,11 @@ int run(const BenchVerb& options) {
   } else {
     if (bare) std::cout << lines_of(*bare);
     if (overhead) std::cout << line_of(*overhead) << '\n';
+  }
+  if (const std::size_t count = disturbed(rows); count > 0) {
+    print_warning(message(count,
+                          " rows on 2 threads, where even the limit is slower than on 1: is ",
+                          "something else running, or are the two cores one?"));
   }
   if (!beaten.empty()) throw std::runtime_error(disbelief(beaten));
   return 0;

@@ -1,6 +1,6 @@
 """The chart of docs/performance.md: performance.svg, drawn by matplotlib. See write_performance.py."""
 
-from performance_tables import best_target, bytes_of, level
+from performance_tables import best_target, bytes_of, level, size
 
 DTYPES = ("f32", "bf16", "f16")
 LEVELS = ("L1", "L2", "L3", "memory")
@@ -10,10 +10,11 @@ COLOURS = {"halves": "#0072B2", "adjacent": "#E69F00"}
 
 
 def bars(bench):
-    """{(dtype, level, pairing, angles): share of the limit} of one tensor in place, one thread.
+    """{(dtype, level, pairing, angles): row} of one tensor in place, one thread.
 
-    Of several that lie in the same level, the largest; but with 32 heads of 128, so that bars differ in
-    where their tensors lie and in nothing else.
+    Of several that lie in the same level, the smallest: the larger ones of a level that is shared lie
+    partly in the next. With 32 heads of 128, so that bars differ in where their tensors lie and in
+    nothing else.
     """
     target = best_target(bench["rows"])
     found = {}
@@ -22,9 +23,9 @@ def bars(bench):
                 "rotate", "bthd", "consecutive", 1, target) or row["shape"][1:] != [32, 128]:
             continue
         key = (row["dtype"], level(row, bench["machine"]), row["pairing"], row["angles"])
-        if key not in found or bytes_of(row) > bytes_of(found[key]):
+        if key not in found or bytes_of(row) < bytes_of(found[key]):
             found[key] = row
-    return {key: row["fraction"] for key, row in found.items() if key[0] in DTYPES}
+    return {key: row for key, row in found.items() if key[0] in DTYPES}
 
 
 def draw(bench, path):
@@ -37,7 +38,8 @@ def draw(bench, path):
     matplotlib.rcParams.update({"svg.hashsalt": "ropewalk", "svg.fonttype": "none", "font.size": 10,
                                 "font.family": "sans-serif", "axes.spines.top": False,
                                 "axes.spines.right": False})
-    shares, width = bars(bench), 0.38
+    rows, width = bars(bench), 0.38
+    shares = {key: row["fraction"] for key, row in rows.items()}
     figure, axes = pyplot.subplots(1, len(DTYPES), figsize=(9, 3.4), sharey=True, facecolor="white")
     for axis, dtype in zip(axes, DTYPES):
         for place, where in enumerate(LEVELS):
@@ -51,7 +53,9 @@ def draw(bench, path):
                               linewidth=1.6)
         axis.axhline(1, color="#555555", linewidth=0.8, linestyle="--")
         axis.set_title(dtype, fontsize=11)
-        axis.set_xticks(range(len(LEVELS)), LEVELS)
+        sizes = [next((size(bytes_of(row)) for key, row in rows.items() if key[:2] == (dtype, where)), "")
+                 for where in LEVELS]
+        axis.set_xticks(range(len(LEVELS)), [f"{where}\n{text}" for where, text in zip(LEVELS, sizes)])
     axes[0].set_ylabel("share of the limit")
     axes[0].set_ylim(0, max(1.1, 1.05 * max(shares.values(), default=1)))
     legend = [Patch(color=COLOURS[pairing], label=f"{pairing}, fresh angles") for pairing in PAIRINGS]

@@ -10,6 +10,7 @@ SIZES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
 COLUMNS = [(angles, pairing) for angles in ("ready", "fresh") for pairing in ("halves", "adjacent")]
 # What makes rows one line of a table: all but the columns and what is measured.
 LINE = ("work", "dtype", "shape", "layout", "positions", "threads", "target")
+WORKS = ("rotate", "rotate_qk", "rotate_out")
 # The CPU's best target first.
 TARGETS = ("AVX3_BF16", "AVX3", "AVX2", "NEON", "SCALAR")
 
@@ -44,6 +45,13 @@ def level(row, machine):
     return "memory"
 
 
+def lies(row, machine):
+    """The same in words: of an L3 that other cores and guests share, a tensor has less than its size says."""
+    where = level(row, machine)
+    shared = where == "L3" and 4 * bytes_of(row) > machine["l3_bytes"]
+    return "L3 or memory" if shared else where
+
+
 def best_target(rows):
     return min((row["target"] for row in rows), key=TARGETS.index, default=None)
 
@@ -76,9 +84,9 @@ def fractions(rows, machine):
     for row, cells in lines_of(rows):
         shares = [f"{cells[column]['fraction']:.2f}" if column in cells else "" for column in COLUMNS]
         fresh = cells.get(("fresh", "halves"), row)
-        lines.append([row["dtype"], shape(row), what(row), level(row, machine), *shares, time(fresh["ns"]),
+        lines.append([row["dtype"], shape(row), what(row), lies(row, machine), *shares, time(fresh["ns"]),
                       time(row["limit_ns"])])
-    return table(["dtype", "shape", "", "lies in", "ready, halves", "ready, adjacent", "fresh, halves",
+    return table(["dtype", "shape", "of what", "lies in", "ready, halves", "ready, adjacent", "fresh, halves",
                   "fresh, adjacent", "time (fresh, halves)", "limit"], lines, left=4)
 
 
@@ -86,6 +94,7 @@ def one_thread(bench, decode):
     target = best_target(bench["rows"])
     rows = [row for row in bench["rows"] if row["target"] == target and row["threads"] == 1
             and row["work"] != "angles" and (row["shape"][0] == 1) == decode]
+    rows.sort(key=lambda row: (WORKS.index(row["work"]), row["shape"][2], row["shape"][1], row["shape"][0]))
     return fractions(rows, bench["machine"])
 
 
@@ -115,9 +124,9 @@ def two_threads(bench):
             single = one.get(tuple(str(cells[column][name]) for name in key)) if column in cells else None
             speedups.append(f"{single['ns'] / cells[column]['ns']:.2f}" if single else "")
         share = min(cell["fraction"] for cell in cells.values())
-        lines.append([row["dtype"], shape(row), level(row, bench["machine"]), *speedups, f"{share:.2f}"])
+        lines.append([row["dtype"], shape(row), lies(row, bench["machine"]), *speedups, f"{share:.2f}"])
     return table(["dtype", "shape", "lies in", "ready, halves", "ready, adjacent", "fresh, halves",
-                  "fresh, adjacent", "of the limit, at the least"], lines, left=3)
+                  "fresh, adjacent", "least share of the limit"], lines, left=3)
 
 
 def angles(bench):
@@ -143,6 +152,20 @@ def memory(bench):
                   for (threads, whole), rates in lines.items()])
 
 
+def spread(bench):
+    """How far limits of the same bytes differ, that were measured at different moments of the run."""
+    limits = {}
+    for row in bench["rows"]:
+        key = (row["work"] == "rotate_out", row["work"] == "angles", bytes_of(row), row["threads"])
+        limits.setdefault(key, (level(row, bench["machine"]), set()))[1].add(row["limit_ns"])
+    largest = {}
+    for where, values in limits.values():
+        if len(values) > 1:
+            largest[where] = max(largest.get(where, 1), max(values) / min(values))
+    return table(["lies in", "largest by smallest limit of the same bytes"],
+                 [[where, f"{largest[where]:.2f}"] for where in ("L1", "L2", "L3", "memory") if where in largest])
+
+
 def calls(bench):
     """What a call costs beyond its kernels."""
     lines = []
@@ -151,7 +174,7 @@ def calls(bench):
                   ["a decode call, C", time(bench["overhead"]["c_ns"])]]
     if "fork_join_ns" in bench["machine"]:
         lines.append(["fork and join of two threads", time(bench["machine"]["fork_join_ns"])])
-    return table(["", "time"], lines)
+    return table(["what", "time"], lines)
 
 
 def machine_line(machine, version):
@@ -229,6 +252,7 @@ BLOCKS = {
     "angles": ("bench", angles),
     "memory": ("bench", memory),
     "calls": ("bench", calls),
+    "spread": ("bench", spread),
     "peers machine": ("peers", peers_machine),
     "peers means": ("peers", peers_means),
     "peers": ("peers", peers),

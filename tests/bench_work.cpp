@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <ropewalk/error.hpp>
 #include <set>
 
 namespace ropewalk::bench {
@@ -26,6 +28,19 @@ TEST(BenchWork, a_label_says_all_that_makes_a_row) {
   what.threads = 2;
   EXPECT_EQ(label({what, Pairing::kHalves, false}),
             "rotate_qk bf16 halves 512x40x128 bhtd fresh random AVX2, 2 threads");
+}
+
+TEST(BenchWork, any_shape_has_cases_of_every_work_dtype_and_layout) {
+  const auto count = [](const Shape& shape) { return cases_of(shape, Target::kBest).size(); };
+  EXPECT_EQ(count({1, 4, 2}), 2 * 2 * 4);  // no k of a fifth of 4 heads
+  EXPECT_EQ(count({1, 5, 2}), 3 * 2 * 4);
+  // 2^17 elements: of 16 bits just worth two threads.
+  EXPECT_EQ(count({1024, 1, 128}), 2 * 2 * 4 * 2);
+  EXPECT_EQ(count({1023, 1, 128}), 2 * 2 * (4 + 2));
+  for (const Shape& shape : {Shape{0, 1, 2}, Shape{1, -1, 2}, Shape{1, 1, 3}, Shape{1, 1, 0},
+                             Shape{1 << 20, 1, 256}, Shape{INT64_MAX, INT64_MAX, INT64_MAX - 1}}) {
+    EXPECT_THROW((void)count(shape), Error) << shape[0] << "x" << shape[1] << "x" << shape[2];
+  }
 }
 
 TEST(BenchWork, no_case_is_listed_twice) {

@@ -104,6 +104,14 @@ class Bench(Files):
                          [["rotate_out", "f16", pairing, "1x32x128", "bthd", angles, "consecutive"]
                           for pairing in ("halves", "adjacent") for angles in ("fresh", "ready")])
 
+    def test_a_shape_that_is_in_no_list_is_measured(self):
+        rows = self.rows("--shape", "3x5x6", "--work", "rotate_qk", "--dtype", "f16", "--layout", "bhtd")
+        self.assertEqual([(row["shape"], row["work"], row["dtype"], row["layout"], row["threads"]) for row in rows],
+                         4 * [([3, 5, 6], "rotate_qk", "f16", "bhtd", 1)])
+        # One that is, in a layout that is not.
+        rows = self.rows("--shape", "1x32x128", "--work", "rotate", "--dtype", "bf16", "--layout", "bhtd")
+        self.assertEqual({(row["dtype"], row["layout"]) for row in rows}, {("bf16", "bhtd")})
+
     def test_only_what_is_asked_for_is_measured(self):
         rows = self.rows("--work", "rotate_qk", "--dtype", "f32", "--layout", "bhtd")
         self.assertEqual({(row["work"], row["dtype"], row["layout"]) for row in rows},
@@ -117,7 +125,7 @@ class Bench(Files):
         rows = self.rows(*DECODE, "--dtype", "f64", "--target", self.any_target())
         self.assertEqual({row["target"] for row in rows}, {self.any_target()})
         other = "SCALAR" if platform.machine() == "aarch64" else "NEON"
-        self.refuse(1, f"--target {other} is not to be had", *QUICK, "--target", other)
+        self.refuse(2, f"--target {other} is not to be had", *QUICK, "--target", other)
 
     def test_wrong_usage_is_refused_with_code_2(self):
         for words, arguments in [
@@ -133,13 +141,16 @@ class Bench(Files):
             ("--shape 1 x32x128: want TOKENSxHEADSxHEAD_DIM", ["--shape", "1 x32x128"]),
             ("--threads 3: want 1 or 2", ["--threads", "3"]),
             ("--threads two", ["--threads", "two"]),
-            ("leave nothing to measure", ["--work", "memory", "--dtype", "f32"]),
+            ("--work memory and --dtype f32 leave nothing to measure", ["--work", "memory", "--dtype", "f32"]),
             ("leave nothing to measure", ["--work", "angles", "--threads", "2"]),
             ("--rounds 0: want 1 to", ["--rounds", "0"]),
             ("--rounds ten", ["--rounds", "ten"]),
             ("--work: got an empty value", ["--work", ""]),
             ("leave nothing to measure", ["--work", "angles", "--dtype", "bf16"]),
-            ("leave nothing to measure", ["--shape", "2x2x2"]),
+            ("--shape 0x2x2: want sizes from 1", ["--shape", "0x2x2"]),
+            ("an even head_dim", ["--shape", "2x2x3"]),
+            ("at most 134217728 elements", ["--shape", "1000000000x1000000000x128"]),
+            ("--work angles and --shape 2x2x2 leave nothing", ["--work", "angles", "--shape", "2x2x2"]),
             ("see ropewalk bench --help", ["--nonsense"]),
         ]:
             self.refuse(2, words, "bench", *arguments)

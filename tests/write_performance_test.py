@@ -93,6 +93,12 @@ class Tables(unittest.TestCase):
     def test_memory_is_in_bytes_read_and_written(self):
         self.assertEqual(self.cells("memory")[2:], [["1", "16 KiB", "200.0", "100.0", "100.0"]])
 
+    def test_the_spread_is_of_limits_of_the_same_bytes_on_as_many_threads(self):
+        rows = [row(1, 1), row(1, 1), row(1, 1, threads=2), row(1, 1, shape=[2, 16, 128])]
+        for limit, one in zip((100, 150, 900, 120), rows):
+            one["limit_ns"] = limit
+        self.assertEqual(self.cells("spread", {**BENCH, "rows": rows})[2:], [["L1", "1.50"]])
+
     def test_calls_and_the_machine(self):
         self.assertEqual([line[1] for line in self.cells("calls")[2:]], ["18.2 ns", "31 ns", "640 ns"])
         self.assertEqual(performance_tables.bench_machine(BENCH),
@@ -122,13 +128,14 @@ class Tables(unittest.TestCase):
 
 class Chart(unittest.TestCase):
     def test_bars_are_of_one_tensor_in_place_on_one_thread_and_the_best_target(self):
-        self.assertEqual(performance_chart.bars(BENCH), {
+        bars = {key: row["fraction"] for key, row in performance_chart.bars(BENCH).items()}
+        self.assertEqual(bars, {
             ("f32", "L1", "halves", "fresh"): 0.8, ("f32", "L1", "halves", "ready"): 0.9,
             ("f32", "L1", "adjacent", "fresh"): 0.64, ("f32", "L3", "halves", "fresh"): 0.7})
 
-    def test_of_a_level_the_largest_tensor_is_drawn(self):
-        more = {**BENCH, "rows": [row(1, 0.1, shape=[600, 32, 128]), *BENCH["rows"]]}
-        self.assertEqual(performance_chart.bars(more)["f32", "L3", "halves", "fresh"], 0.1)
+    def test_of_a_level_the_smallest_tensor_is_drawn(self):
+        more = {**BENCH, "rows": [row(1, 0.1, shape=[400, 32, 128]), *BENCH["rows"]]}
+        self.assertEqual(performance_chart.bars(more)["f32", "L3", "halves", "fresh"]["fraction"], 0.1)
 
 
 class Page(unittest.TestCase):
