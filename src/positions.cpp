@@ -162,8 +162,8 @@ Positions Positions::zigzag(std::int64_t tokens, std::int64_t ranks, std::int64_
 // ---- Checks ----
 
 void Positions::check_shape(std::int64_t batch, std::int64_t tokens, std::size_t axes) const {
-  const bool tokens_fit = shape_.tokens == tokens || shape_.tokens == kUnknown;
   const bool has_ids = element_size() != 0 && !is_packed();
+  const bool tokens_fit = shape_.tokens == tokens || (shape_.tokens == kUnknown && !has_ids);
   const auto mismatch = [](const auto&... parts) { refuse(ErrorCode::kShapeMismatch, parts...); };
   if (kind_ == Kind::kStarts && shape_.batch != batch) {
     mismatch("positions have ", shape_.batch, " starts, the tensor has batch ", batch,
@@ -189,6 +189,14 @@ void Positions::check_shape(std::int64_t batch, std::int64_t tokens, std::size_t
   if (shape_.axes > 1 && static_cast<std::size_t>(shape_.axes) < axes) {
     refuse(ErrorCode::kShapeMismatch, "positions have ", shape_.axes, " axes, the rope wants ",
            axes);
+  }
+  if (!has_ids) return;
+  auto bytes = static_cast<std::int64_t>(element_size());
+  for (const std::int64_t size : {shape_.axes, shape_.batch, shape_.tokens}) {
+    if (__builtin_mul_overflow(bytes, size, &bytes)) {
+      refuse(ErrorCode::kInvalidArgument, "positions of shape [", shape_.axes, ", ", shape_.batch,
+             ", ", shape_.tokens, "] are larger than the memory");
+    }
   }
 }
 

@@ -145,8 +145,7 @@ void Walk::turn(const Operand& operand, const Tile& tile, std::size_t part, std:
     set_side<const std::byte>(job_.in, operand.in.data, steps_of(operand.in, tile, first_head),
                               read);
   }
-  job_.heads_outer =
-      tile.tokens > 1 && std::abs(operand.out.strides[2]) > std::abs(operand.out.strides[1]);
+  job_.heads_outer = tile.tokens > 1 && std::abs(out.head) > std::abs(out.token);
   job_.fits_cache = work_.bytes <= kFitsCache;
   job_.may_stream = false;
   job_.copies_count = 0;

@@ -89,6 +89,14 @@ TEST(Positions, a_shape_that_does_not_fit_is_an_error_that_lists_what_does) {
             "[2, 6], with several axes first if need be");
   EXPECT_NE(error_of([&] { Positions::ids(ids.data(), 3, 5).check(2, 5, 1); }), "");
   EXPECT_NE(error_of([&] { Positions::ids(ids.data(), -1, 5).check(1, 5, 1); }), "");
+  // A count of tokens is not left to the tensor, as it is where there are no ids.
+  EXPECT_EQ(
+      error_of([&] { Positions::ids(ids.data(), 1, -1).check(1, 5, 1); }),
+      "positions have shape [1, -1]; a tensor of batch 1 and 5 tokens wants [5] or [1, 5], with "
+      "several axes first if need be");
+  constexpr std::int64_t kHuge = std::int64_t{1} << 32;
+  EXPECT_EQ(error_of([&] { Positions::ids(ids.data(), kHuge, kHuge).check(kHuge, kHuge, 1); }),
+            "positions of shape [1, 4294967296, 4294967296] are larger than the memory");
   const std::int64_t* null = nullptr;
   EXPECT_EQ(error_of([&] { Positions::ids(null, 1, 5).check(1, 5, 1); }), "positions are null");
 }

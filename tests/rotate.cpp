@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "elements.hpp"
 
 namespace ropewalk::testing {
@@ -204,6 +206,23 @@ TEST(Rotate, an_input_may_be_broadcast_by_strides_of_zero) {
   Elements alone(one);
   rotate(rope8(), view(alone, {1, 1, 1, 8}), Positions::from(1));
   for (std::size_t e = 0; e < 8; ++e) EXPECT_EQ(out[e], alone[e]);
+}
+
+TEST(Rotate, strides_along_one_element_may_be_anything) {
+  const Rope& rope = rope8();
+  const Elements x = random_elements(DType::kF32, 4 * 8, 9);
+  Elements wanted(x);
+  rotate(rope, view(wanted, {1, 4, 1, 8}), Positions::from(3));
+  for (const std::int64_t stride : {std::numeric_limits<std::int64_t>::min(),
+                                    std::numeric_limits<std::int64_t>::max(), std::int64_t{-1}}) {
+    Elements y(x), out(x);
+    TensorView from = view(y, {1, 4, 1, 8}), to = view(out, {1, 4, 1, 8});
+    for (TensorView* const one : {&from, &to}) one->strides[0] = one->strides[2] = stride;
+    rotate(rope, ConstTensorView(from), Positions::from(3), to);
+    EXPECT_TRUE(out == wanted) << stride;
+    rotate(rope, from, Positions::from(3));
+    EXPECT_TRUE(y == wanted) << stride;
+  }
 }
 
 TEST(Rotate, a_view_as_wide_as_the_window_is_the_window) {
