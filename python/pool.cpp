@@ -1,0 +1,129 @@
+#include "pool.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ropewalk::python {
+namespace {
+
+std::int64_t available() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::atomic<std::int64_t> wanted{0};  // 0: not asked for yet
+
+struct Job {
+  void (*task)(void* work, std::int64_t i);
+  void* work;
+  std::int64_t count;
+  std::atomic<std::int64_t> next{0};
+  std::int64_t helpers = 0;  // at work on it; guarded by the pool's mutex
+
+  void help() {
+    for (std::int64_t i = next++; i < count; i = next++) task(work, i);
+  }
+};
+
+class Pool {
+ public:
+  explicit Pool(std::int64_t helpers) : helpers_(helpers), owner_(getpid()) {
+    for (std::int64_t i = 0; i < helpers; ++i) threads_.emplace_back([this] { serve(); });
+  }
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  [[nodiscard]] bool serves(std::int64_t helpers) const {
+    return helpers_ == helpers && owner_ == getpid();
+  }
+  [[nodiscard]] bool is_of_another_process() const { return owner_ != getpid(); }
+
+  // One job at a time has the helpers; a second one, of another thread, runs alone.
+  void run(Job& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (job_ == nullptr) job_ = &job;
+    }
+    wake_.notify_all();
+    job.help();
+    std::unique_lock lock(mutex_);
+    if (job_ == &job) job_ = nullptr;
+    done_.wait(lock, [&] { return job.helpers == 0; });
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return ends_ || (job_ != nullptr && job_->next < job_->count); });
+      if (ends_) return;
+      Job& job = *job_;
+      ++job.helpers;
+      lock.unlock();
+      job.help();
+      lock.lock();
+      if (--job.helpers == 0) done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  Job* job_ = nullptr;
+  bool ends_ = false;
+  std::vector<std::thread> threads_;
+  const std::int64_t helpers_;
+  const pid_t owner_;
+};
+
+std::mutex pool_mutex;
+std::shared_ptr<Pool> pool;  // guarded by pool_mutex
+
+// Shared, so that a pool that was replaced lives until its last call is done.
+std::shared_ptr<Pool> pool_of(std::int64_t helpers) {
+  const std::lock_guard lock(pool_mutex);
+  if (pool != nullptr && pool->is_of_another_process()) {
+    // Its threads stayed with the parent: there is nothing to join.
+    new std::shared_ptr<Pool>(std::move(pool));
+    pool = nullptr;
+  }
+  if (pool == nullptr || !pool->serves(helpers)) pool = std::make_shared<Pool>(helpers);
+  return pool;
+}
+
+void run(void*, std::int64_t count, void (*task)(void* work, std::int64_t i), void* work) {
+  Job job{task, work, count};
+  pool_of(threads() - 1)->run(job);
+}
+
+}  // namespace
+
+std::int64_t threads() {
+  const std::int64_t count = wanted;
+  return count > 0 ? count : available();
+}
+
+void set_threads(std::int64_t count) { wanted = count; }
+
+ParallelFor parallel_for() {
+  const std::int64_t count = threads();
+  if (count == 1) return {};
+  return {&run, nullptr, count};
+}
+
+}  // namespace ropewalk::python

@@ -1,0 +1,204 @@
+"""Rotary position embeddings (RoPE), exact at any position.
+
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=128, base=500000.0))
+    q, k = ropewalk.rotate(rope, q, start, k=k)        # new arrays
+    ropewalk.rotate_(rope, q, start, k=k)              # in place
+
+Arrays are NumPy's, PyTorch's, JAX's, or of anything that has DLPack or the buffer protocol. They are not
+copied, and may have any strides; float32, bfloat16, float16 and float64. Results are of the type, dtype and
+order of dimensions of what was given.
+
+Layouts, by the order of the dimensions: "bthd" is [batch, tokens, heads, head_dim], "bhtd"
+[batch, heads, tokens, head_dim]; "thd" and "htd" have no batch.
+
+Errors: ValueError for values, shapes and overlaps, TypeError for what is no array or no dtype of a tensor,
+BufferError for memory that is read-only or not the CPU's, NotImplementedError for what the library does
+not do. Nothing is written then. Calls release the GIL.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _arrays
+from ._ropewalk import LayerKind, Model, Positions, Rope, Spec, __version__
+from ._ropewalk import _Angles, _check, _presets, _rerotate, _run, _run_angles, _set_threads, _threads
+
+__all__ = [
+    "Angles", "LayerKind", "Model", "Positions", "Rope", "Spec", "__version__", "backward", "backward_",
+    "check", "presets", "rerotate", "rerotate_", "rotate", "rotate_", "set_threads", "threads", "unrotate",
+    "unrotate_",
+]
+
+_ROTATE, _UNROTATE, _BACKWARD = 0, 1, 2
+
+
+class Angles(_Angles):
+    """Rows of cos and sin of a batch of tokens, made once and used for all layers, for q and for k.
+
+    positions: as in rotate(); where they do not say how many tokens there are, Positions.start(p, tokens).
+    dtype: "f32" for tensors of float32, bfloat16 and float16, "f64" for float64.
+    factor: a constant on cos and sin.
+    """
+
+    def __init__(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0):
+        super().__init__()
+        self.assign(rope, positions, dtype=dtype, factor=factor)
+
+    def assign(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0) -> None:
+        """New rows in the same memory. If it raises, the old rows stay."""
+        if dtype not in ("f32", "f64"):
+            raise ValueError(f"dtype is {dtype!r}, want 'f32' or 'f64'")
+        self._assign(rope, _arrays.positions(positions), dtype == "f64", factor)
+
+    @property
+    def cos(self) -> Any:
+        """[batch, tokens, pairs], float64, all factors included: what rotate() multiplies by."""
+        return self._cos_sin()[0].reshape(self.batch, self.tokens, self.pairs)
+
+    @property
+    def sin(self) -> Any:
+        """As cos."""
+        return self._cos_sin()[1].reshape(self.batch, self.tokens, self.pairs)
+
+
+def _run_any(operation, source, x, positions, k, out_x, out_k, layout):
+    x, x_is_bf16 = _arrays.taken(x, "x" if k is None else "q")
+    k, k_is_bf16 = _arrays.taken(k, "k")
+    if isinstance(source, Rope):
+        _run(operation, source, _arrays.positions(positions), x, k, out_x, out_k, layout, x_is_bf16, k_is_bf16)
+        return
+    if not isinstance(source, Angles):
+        raise TypeError(f"the first argument is a {type(source).__name__}, want ropewalk.Rope or ropewalk.Angles")
+    if positions is not None:
+        raise TypeError("positions are given beside Angles, which were made of positions: leave them out")
+    _run_angles(operation, source, x, k, out_x, out_k, layout, x_is_bf16, k_is_bf16)
+
+
+def _outputs(x, k, out):
+    if k is None:
+        return (_arrays.empty_like(x, "x") if out is None else out), None
+    if out is None:
+        return _arrays.empty_like(x, "x"), _arrays.empty_like(k, "k")
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError("out is not a pair: with k it is (out_q, out_k)")
+    return out
+
+
+def _functional(operation, source, x, positions, k, out, layout):
+    out_x, out_k = _outputs(x, k, out)
+    if out is not None:
+        _arrays.check_writable(out_x, "out")
+        _arrays.check_writable(out_k, "out_k")
+    _run_any(operation, source, x, positions, k, _arrays.taken(out_x, "out")[0], _arrays.taken(out_k, "out_k")[0], layout)
+    if k is None:
+        return _arrays.returned(x, out_x)
+    return _arrays.returned(x, out_x), _arrays.returned(k, out_k)
+
+
+def _in_place(operation, source, x, positions, k, layout):
+    _arrays.check_writable(x, "x")
+    _arrays.check_writable(k, "k")
+    _run_any(operation, source, x, positions, k, None, None, layout)
+    return x if k is None else (x, k)
+
+
+def rotate(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None, out: Any = None,
+           layout: str = "bthd") -> Any:
+    """x rotated at its positions; with k, the pair (q, k), whose batch and tokens must be equal.
+
+    x: [batch, tokens, heads, head_dim] in the order that layout says; as wide as the rope's head_dim, or as
+        its rotary_dim, being then the window alone.
+    positions: with a Rope. An integer: token t of every sequence stands there + t. An array of int32, int64,
+        float32 or float64: ids [tokens], [batch, tokens] or [axes, batch, tokens]. Or Positions.
+    out: where the result goes, and what is returned: of the shape and dtype of x; with k, a pair. It
+        must not share memory with anything that is read, but may be x itself.
+
+    Raises ValueError, TypeError, BufferError or NotImplementedError; nothing is written then.
+    Rotation: Su et al., RoFormer, arXiv 2104.09864, equation 34; pair i of width d turns by p x base^(-2i/d).
+    """
+    return _functional(_ROTATE, rope_or_angles, x, positions, k, out, layout)
+
+
+def rotate_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None,
+            layout: str = "bthd") -> Any:
+    """rotate() in place; returns x, or (x, k)."""
+    return _in_place(_ROTATE, rope_or_angles, x, positions, k, layout)
+
+
+def unrotate(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None, out: Any = None,
+             layout: str = "bthd") -> Any:
+    """The inverse of rotate(), attention factor included: unrotate(rotate(x)) is x but for rounding."""
+    return _functional(_UNROTATE, rope_or_angles, x, positions, k, out, layout)
+
+
+def unrotate_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None,
+              layout: str = "bthd") -> Any:
+    """unrotate() in place."""
+    return _in_place(_UNROTATE, rope_or_angles, x, positions, k, layout)
+
+
+def backward(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None, out: Any = None,
+             layout: str = "bthd") -> Any:
+    """The gradient of rotate(): x is the gradient of its result, returned is that of its input.
+
+    The transposed matrix: unrotate() times the square of the attention factor.
+    """
+    return _functional(_BACKWARD, rope_or_angles, x, positions, k, out, layout)
+
+
+def backward_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None,
+              layout: str = "bthd") -> Any:
+    """backward() in place."""
+    return _in_place(_BACKWARD, rope_or_angles, x, positions, k, layout)
+
+
+def rerotate(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, out: Any = None,
+             layout: str = "bthd") -> Any:
+    """Keys that old_rope rotated at positions from_, as new_rope would have rotated them at `to`."""
+    if out is None:
+        target = _arrays.empty_like(keys, "keys")
+    else:
+        _arrays.check_writable(out, "out")
+        target = out
+    taken, is_bf16 = _arrays.taken(keys, "keys")
+    _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to),
+              _arrays.taken(target, "out")[0], layout, is_bf16)
+    return _arrays.returned(keys, target)
+
+
+def rerotate_(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, layout: str = "bthd") -> Any:
+    """rerotate() in place."""
+    _arrays.check_writable(keys, "keys")
+    taken, is_bf16 = _arrays.taken(keys, "keys")
+    _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to), None, layout, is_bf16)
+    return keys
+
+
+def check(rope: Rope, *, seed: int = 1) -> list[dict[str, Any]]:
+    """The properties of the rotation, measured: rows of property, dtype, shift, worst, bound and ok.
+
+    See `ropewalk check` of the command line.
+    """
+    return _check(rope, seed)
+
+
+def presets() -> list[str]:
+    """The names that Model.from_preset takes."""
+    return _presets()
+
+
+def threads() -> int:
+    """Into how many threads a call is split. At first, as many as the process may run on.
+
+    They are the package's own, and not of an OpenMP runtime, of which PyTorch has its own: two of these in
+    one process fight for the cores. Results do not depend on the number.
+    """
+    return _threads()
+
+
+def set_threads(count: int) -> None:
+    """Splits calls into so many threads from now on; 1 keeps each on the calling one."""
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
+        raise ValueError(f"count is {count!r}, want an integer from 1 to 1024")
+    _set_threads(count)

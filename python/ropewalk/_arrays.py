@@ -1,0 +1,85 @@
+"""Arrays of NumPy, PyTorch, JAX and others, as the module takes them and as results are made.
+
+The frameworks are not imported here: an array can only be there if its framework is.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ._ropewalk import Positions as _Positions
+
+
+def _framework(x: Any) -> str:
+    """The top-level module of an array's type."""
+    return type(x).__module__.partition(".")[0]
+
+
+def is_jax(x: Any) -> bool:
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(x, jax.Array)
+
+
+def taken(x: Any, name: str) -> tuple[Any, bool]:
+    """What is handed to the module, which shares the memory of x; and whether it is bf16 by another name.
+
+    NumPy knows bfloat16 through ml_dtypes only, and hands such arrays out neither by DLPack nor as a
+    buffer: they go as 16-bit integers.
+    """
+    if is_jax(x):
+        x = np.asarray(x)  # of the CPU's memory a read-only view
+    # DLPack would hand it out, and the graph would not know what happens to it.
+    if getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+        raise BufferError(f"{name} requires grad, and this call would not be seen by autograd: use ropewalk.torch, "
+                          f"give {name}.detach(), or call it under torch.no_grad()")
+    if isinstance(x, np.ndarray) and x.dtype.name == "bfloat16":
+        return x.view(np.uint16), True
+    return x, False
+
+
+def empty_like(x: Any, name: str) -> Any:
+    """Where a result goes: of the type, dtype and order of dimensions of x."""
+    framework = _framework(x)
+    if framework == "torch":
+        return sys.modules["torch"].empty_like(x)
+    if isinstance(x, np.ndarray):
+        return np.empty_like(x, subok=False)
+    if is_jax(x):
+        return np.empty(x.shape, x.dtype)
+    raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__qualname__}: no result can be made like it; "
+                    "give out=, an array to write to")
+
+
+def returned(x: Any, out: Any) -> Any:
+    """A result as the caller has it: in JAX, where x is."""
+    return sys.modules["jax"].numpy.asarray(out) if is_jax(x) and isinstance(out, np.ndarray) else out
+
+
+def check_writable(x: Any, name: str) -> None:
+    if is_jax(x):
+        raise BufferError(f"{name} is an array of JAX, which is never written: use the form without _")
+
+
+def positions(given: Any) -> _Positions:
+    """Positions of whatever stands for them: see ropewalk.Positions."""
+    if isinstance(given, _Positions):
+        return given
+    if isinstance(given, (bool, np.bool_)):
+        raise TypeError(f"positions is {given!r}, want an integer, an array or ropewalk.Positions")
+    if isinstance(given, (int, np.integer)):
+        return _Positions.start(int(given))
+    if given is None:
+        raise TypeError("positions are missing: an integer (where the first token stands), an array of ids "
+                        "or ropewalk.Positions")
+    if isinstance(given, (list, tuple, range)):
+        given = np.asarray(given)
+    elif is_jax(given):
+        given = np.asarray(given)
+    if isinstance(given, np.ndarray):
+        given = np.ascontiguousarray(given)
+    elif _framework(given) == "torch":
+        given = given.contiguous()
+    return _Positions.ids(given)

@@ -1,0 +1,25 @@
+"""What the tests share: the formula in float64, which shares nothing with the package."""
+
+import numpy as np
+import pytest
+
+
+def exact(x, positions, frequencies, *, adjacent=False, factor=1.0, inverse=False):
+    """x [..., tokens, heads, width] rotated at positions [tokens] or [batch, tokens], in float64.
+
+    Pairs are the halves of the last dimension, or neighbours.
+    """
+    x = np.asarray(x, np.float64)
+    turns = np.asarray(positions, np.float64)[..., None, None] * np.asarray(frequencies)
+    cos, sin = np.cos(turns) * factor, np.sin(turns) * factor * (-1 if inverse else 1)
+    pairs = len(frequencies)
+    y = np.empty_like(x)
+    first, second = (np.s_[..., 0::2], np.s_[..., 1::2]) if adjacent else (np.s_[..., :pairs], np.s_[..., pairs:])
+    y[first] = x[first] * cos - x[second] * sin
+    y[second] = x[second] * cos + x[first] * sin
+    return y
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(1)

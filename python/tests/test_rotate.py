@@ -1,0 +1,243 @@
+"""rotate and its kin, on arrays of NumPy, PyTorch and JAX."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from conftest import exact
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ropewalk
+
+# Half an ulp of a result of at most 2 times the largest element, and the promise of the library.
+UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-48}
+DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float64": np.float64}
+
+
+def tolerance(name, x, position):
+    """position: the largest; at it the formula's own product, in float64, is off by as much as ours."""
+    largest = float(np.max(np.abs(np.asarray(x, np.float64)), initial=0))
+    return (UNITS[name] + (0 if name == "float64" else 2.0**-20) + abs(position) * 2.0**-52) * 2 * largest
+
+
+def rope_of(dim, pairing="halves", **fields):
+    return ropewalk.Rope(ropewalk.Spec(head_dim=dim, pairing=pairing, **fields))
+
+
+LAYOUTS = {"bthd": (0, 1, 2, 3), "bhtd": (0, 2, 1, 3)}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_any_shape_strides_dtype_and_layout_agree_with_the_formula(data):
+    batch, tokens, heads = (data.draw(st.integers(0, 4)) for _ in range(3))
+    dim = 2 * data.draw(st.integers(1, 40))
+    name = data.draw(st.sampled_from(list(DTYPES)))
+    pairing = data.draw(st.sampled_from(["halves", "adjacent"]))
+    layout = data.draw(st.sampled_from(list(LAYOUTS)))
+    start = data.draw(st.integers(-10**6, 10**6))
+    # In memory the dimensions lie in any order, some doubled, some backwards.
+    order = data.draw(st.permutations(range(4)))
+    double = [data.draw(st.booleans()) for _ in range(4)]
+    backwards = [data.draw(st.booleans()) for _ in range(4)]
+    shape = (batch, tokens, heads, dim)
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    memory = random.standard_normal([shape[d] * (2 if double[d] else 1) for d in order]).astype(DTYPES[name])
+    x = memory.transpose(np.argsort(order))
+    x = x[tuple(np.s_[::2] if d else np.s_[:] for d in double)]
+    x = x[tuple(np.s_[::-1] if d else np.s_[:] for d in backwards)]
+    assert x.shape == shape
+
+    rope = rope_of(dim, pairing)
+    wanted = exact(x, start + np.arange(tokens), rope.frequencies, adjacent=pairing == "adjacent")
+    before, rest = x.copy(), memory.copy()
+    given_x = x.transpose(LAYOUTS[layout])
+    result = ropewalk.rotate(rope, given_x, start, layout=layout)
+    assert result.dtype == x.dtype and result.shape == given_x.shape
+    np.testing.assert_array_equal(memory, rest)
+    y = np.asarray(result.transpose(LAYOUTS[layout]), np.float64)  # the order is its own inverse
+    assert np.max(np.abs(y - wanted), initial=0) <= tolerance(name, x, abs(start) + tokens)
+
+    # In place: the same bits, and nothing else of the memory is touched.
+    assert ropewalk.rotate_(rope, given_x, start, layout=layout) is given_x
+    np.testing.assert_array_equal(given_x, result)
+    x[...] = before
+    np.testing.assert_array_equal(memory, rest)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_q_and_k_in_one_call_are_as_one_by_one(name, random):
+    rope = rope_of(64)
+    q = random.standard_normal((2, 5, 8, 64)).astype(DTYPES[name])
+    k = random.standard_normal((2, 5, 2, 64)).astype(DTYPES[name])
+    rotated_q, rotated_k = ropewalk.rotate(rope, q, 3, k=k)
+    np.testing.assert_array_equal(rotated_q, ropewalk.rotate(rope, q, 3))
+    np.testing.assert_array_equal(rotated_k, ropewalk.rotate(rope, k, 3))
+    outs = np.empty_like(q), np.empty_like(k)
+    result = ropewalk.rotate(rope, q, 3, k=k, out=outs)
+    assert result[0] is outs[0] and result[1] is outs[1]
+    np.testing.assert_array_equal(outs[1], rotated_k)
+    in_place = ropewalk.rotate_(rope, q, 3, k=k)
+    assert in_place[0] is q and in_place[1] is k
+    np.testing.assert_array_equal(q, rotated_q)
+
+
+def test_positions_may_be_given_in_many_ways(random):
+    rope = rope_of(16)
+    x = random.standard_normal((2, 4, 3, 16)).astype(np.float32)
+    wanted = ropewalk.rotate(rope, x, 7)
+    for positions in (np.int32(7), [7, 8, 9, 10], range(7, 11), np.arange(7, 11), np.arange(7, 11, dtype=np.int32),
+                      np.arange(7.0, 11.0), np.arange(7, 11, dtype=np.float32), [[7, 8, 9, 10]] * 2,
+                      np.arange(14, 6, -1)[::-1][:4] * 1, np.arange(14, 22)[::2] // 2 + np.arange(4) * 0,
+                      ropewalk.Positions.start(7), ropewalk.Positions.starts([7, 7]),
+                      ropewalk.Positions.packed([0, 4], [7]), ropewalk.Positions.contiguous(4, 1, 0, 7)):
+        np.testing.assert_array_equal(ropewalk.rotate(rope, x, positions), wanted, err_msg=repr(positions))
+    own = [[0, 1, 2, 3], [100, 101, 102, 103]]
+    expected = exact(x, own, rope.frequencies)
+    np.testing.assert_allclose(ropewalk.rotate(rope, x, own), expected, atol=2e-6)
+    np.testing.assert_allclose(ropewalk.rotate(rope, x, ropewalk.Positions.starts([0, 100])), expected, atol=2e-6)
+    halves = ropewalk.rotate(rope, x, [0.5, 1.5, 2.25, 1e6])
+    np.testing.assert_allclose(halves, exact(x, [0.5, 1.5, 2.25, 1e6], rope.frequencies), atol=2e-6)
+
+
+def test_zigzag_slices_are_those_of_the_whole(random):
+    rope = rope_of(8)
+    x = random.standard_normal((1, 16, 1, 8)).astype(np.float32)
+    whole = ropewalk.rotate(rope, x, 5)
+    part = ropewalk.rotate(rope, x[:, [2, 3, 12, 13]], ropewalk.Positions.zigzag(16, 4, 1, 5))
+    np.testing.assert_array_equal(part, whole[:, [2, 3, 12, 13]])
+
+
+def test_unrotate_undoes_and_backward_is_the_adjoint(random):
+    rope = rope_of(32, attention_factor=1.5)
+    x, y = (random.standard_normal((1, 6, 2, 32)) for _ in range(2))
+    there = ropewalk.rotate(rope, x, 11)
+    np.testing.assert_allclose(there, exact(x, 11 + np.arange(6), rope.frequencies, factor=1.5), atol=1e-13)
+    np.testing.assert_allclose(ropewalk.unrotate(rope, there, 11), x, atol=1e-13)
+    np.testing.assert_allclose(np.vdot(there, y), np.vdot(x, ropewalk.backward(rope, y, 11)), rtol=1e-13)
+    for function, in_place in ((ropewalk.unrotate, ropewalk.unrotate_), (ropewalk.backward, ropewalk.backward_)):
+        z = y.copy()
+        assert in_place(rope, z, 11) is z
+        np.testing.assert_array_equal(z, function(rope, y, 11))
+
+
+def test_rerotating_is_rotating_afresh(random):
+    old, new = rope_of(32), rope_of(32, base=500000.0)
+    x = random.standard_normal((1, 6, 2, 32))
+    keys = ropewalk.rotate(old, x, 100)
+    moved = ropewalk.rerotate(old, new, keys, 100, 20)
+    np.testing.assert_allclose(moved, exact(x, 20 + np.arange(6), new.frequencies), atol=1e-13)
+    assert ropewalk.rerotate_(old, new, keys, 100, 20) is keys
+    np.testing.assert_array_equal(keys, moved)
+
+
+def test_angles_made_once_give_the_same_bits(random):
+    rope = rope_of(64)
+    x = random.standard_normal((2, 5, 3, 64)).astype(np.float32)
+    angles = ropewalk.Angles(rope, ropewalk.Positions.start(9, 5))
+    np.testing.assert_array_equal(ropewalk.rotate(angles, x), ropewalk.rotate(rope, x, 9))
+    turns = (9 + np.arange(5))[:, None] * rope.frequencies
+    np.testing.assert_allclose(angles.cos[0], np.cos(turns), atol=2e-7)
+    np.testing.assert_allclose(angles.sin[0], np.sin(turns), atol=2e-7)
+    angles.assign(rope, [4, 4, 4, 4, 4], dtype="f64", factor=2.0)
+    assert (angles.dtype, angles.batch, angles.tokens, angles.pairs) == ("f64", 1, 5, 32)
+    np.testing.assert_allclose(angles.cos[0, 0], 2 * np.cos(4 * rope.frequencies), atol=1e-14)
+    with pytest.raises(ValueError, match="angles have rows of f64"):
+        ropewalk.rotate(angles, x)
+    with pytest.raises(TypeError, match="beside Angles"):
+        ropewalk.rotate(angles, x, 3)
+
+
+def test_results_do_not_depend_on_threads(random):
+    rope = rope_of(128)
+    x = random.standard_normal((1, 300, 8, 128)).astype(np.float32)
+    before = ropewalk.threads()
+    try:
+        results = []
+        for count in (1, 2, 5):
+            ropewalk.set_threads(count)
+            assert ropewalk.threads() == count
+            results.append(ropewalk.rotate(rope, x, 3))
+    finally:
+        ropewalk.set_threads(before)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    for count in (0, -1, True, 1.5, 10**9):
+        with pytest.raises(ValueError, match="want an integer from 1"):
+            ropewalk.set_threads(count)
+
+
+def test_calls_of_several_threads_at_once_are_independent(random):
+    from concurrent.futures import ThreadPoolExecutor
+    rope = rope_of(128)
+    xs = [random.standard_normal((1, 200, 8, 128)).astype(np.float32) for _ in range(4)]
+    wanted = [ropewalk.rotate(rope, x, i) for i, x in enumerate(xs)]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            results = list(pool.map(lambda i: ropewalk.rotate(rope, xs[i], i), range(4)))
+            for result, one in zip(results, wanted):
+                np.testing.assert_array_equal(result, one)
+
+
+def test_a_forked_process_has_threads_of_its_own(random):
+    import multiprocessing
+    rope = rope_of(128)
+    x = random.standard_normal((1, 300, 8, 128)).astype(np.float32)
+    wanted = ropewalk.rotate(rope, x, 3)  # starts the pool
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=lambda: queue.put(bool(np.array_equal(ropewalk.rotate(rope, x, 3), wanted))))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0 and queue.get()
+
+
+def test_torch_in_torch_out(random):
+    torch = pytest.importorskip("torch")
+    rope = rope_of(64)
+    x = random.standard_normal((2, 5, 3, 64)).astype(np.float32)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        given_x = torch.from_numpy(x).to(dtype)
+        result = ropewalk.rotate(rope, given_x, 7)
+        assert type(result) is torch.Tensor and result.dtype == dtype
+        # The same bits as of NumPy's arrays.
+        name = str(dtype).removeprefix("torch.")
+        of_numpy = given_x.double().numpy().astype(DTYPES[name])
+        np.testing.assert_array_equal(result.double().numpy(), ropewalk.rotate(rope, of_numpy, 7).astype(np.float64))
+        assert ropewalk.rotate_(rope, given_x, torch.arange(7, 12)) is given_x
+        assert torch.equal(given_x, result)
+    # bhtd as attention has it: the strides of the result are those of x.
+    heads_first = torch.from_numpy(x).transpose(1, 2)
+    result = ropewalk.rotate(rope, heads_first, 7, layout="bhtd")
+    assert result.stride() == heads_first.stride()
+    assert torch.equal(result.transpose(1, 2), ropewalk.rotate(rope, torch.from_numpy(x), 7))
+
+
+def test_a_tensor_that_autograd_watches_is_refused():
+    torch = pytest.importorskip("torch")
+    rope = rope_of(8)
+    x = torch.ones(1, 1, 1, 8, requires_grad=True)
+    with pytest.raises(BufferError, match="x requires grad.*ropewalk.torch"):
+        ropewalk.rotate(rope, x, 1)
+    with pytest.raises(BufferError, match="k requires grad"):
+        ropewalk.rotate_(rope, x.detach(), 1, k=x)
+    with torch.no_grad():
+        ropewalk.rotate(rope, x, 1)
+    with pytest.raises((BufferError, TypeError)):
+        ropewalk.rotate(rope, torch.empty(1, 1, 1, 8, device="meta"), 1)
+
+
+def test_jax_in_jax_out(random):
+    jax = pytest.importorskip("jax")
+    rope = rope_of(64)
+    x = random.standard_normal((2, 5, 3, 64)).astype(np.float32)
+    for dtype in (jax.numpy.float32, jax.numpy.bfloat16, jax.numpy.float16):
+        given_x = jax.numpy.asarray(x, dtype)
+        result = ropewalk.rotate(rope, given_x, jax.numpy.arange(7, 12))
+        assert isinstance(result, jax.Array) and result.dtype == given_x.dtype
+        np.testing.assert_array_equal(np.asarray(result), ropewalk.rotate(rope, np.asarray(given_x), 7))
+        np.testing.assert_array_equal(np.asarray(given_x), np.asarray(jax.numpy.asarray(x, dtype)))
+        with pytest.raises(BufferError, match="JAX"):
+            ropewalk.rotate_(rope, given_x, 7)
+        with pytest.raises(BufferError, match="JAX"):
+            ropewalk.rotate(rope, given_x, 7, out=given_x)
