@@ -292,7 +292,7 @@ configuration of transformers. Raises ValueError, OSError or NotImplementedError
 }
 
 void define_plan(nb::module_& m) {
-  nb::class_<Rope>(m, "Rope")
+  nb::class_<Rope>(m, "_Rope")
       .def(nb::init<const Spec&, std::optional<std::int64_t>>(), "spec"_a, "length"_a = nb::none())
       .def_prop_ro("spec", &Rope::spec, nb::rv_policy::reference_internal)
       .def_prop_ro("frequencies",
@@ -376,6 +376,7 @@ void define_operations(nb::module_& m) {
 
 NB_MODULE(_ropewalk, m) {
   nb::register_exception_translator(&raise);
+  nb::set_leak_warnings(false);  // what caches still hold when the interpreter ends is none
   m.attr("__version__") = std::to_string(ROPEWALK_VERSION_MAJOR) + "." + std::to_string(ROPEWALK_VERSION_MINOR) + "." +
                           std::to_string(ROPEWALK_VERSION_PATCH);
   define_model(m);

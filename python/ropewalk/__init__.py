@@ -18,11 +18,12 @@ not do. Nothing is written then. Calls release the GIL.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from . import _arrays
-from ._ropewalk import LayerKind, Model, Positions, Rope, Spec, __version__
-from ._ropewalk import _Angles, _check, _presets, _rerotate, _run, _run_angles, _set_threads, _threads
+from ._ropewalk import LayerKind, Model, Positions, Spec, __version__
+from ._ropewalk import _Angles, _Rope, _check, _presets, _rerotate, _run, _run_angles, _set_threads, _threads
 
 __all__ = [
     "Angles", "LayerKind", "Model", "Positions", "Rope", "Spec", "__version__", "backward", "backward_",
@@ -31,6 +32,25 @@ __all__ = [
 ]
 
 _ROTATE, _UNROTATE, _BACKWARD = 0, 1, 2
+
+
+class Rope(_Rope):
+    """A plan: the frequencies of a Spec, ready to rotate. Immutable, and shared by threads.
+
+    length: how many positions a sequence has, for the scaling rules that depend on it (dynamic, longrope).
+
+    frequencies: radians per position, one per pair, float64. attention_factor: on cos and sin. axes: how many
+    coordinates a position has. spec: what it was made of.
+    """
+
+    def __init__(self, spec: Spec, length: int | None = None):
+        super().__init__(spec, length)
+        fields = spec.to_dict()
+        for key in ("base", "scaling", "frequency_rounding"):
+            fields.pop(key, None)
+        fields |= {"frequencies": self.frequencies.tolist(), "attention_factor": self.attention_factor}
+        # What this plan is, whatever it was made of, as text: for graphs that are saved.
+        self._plan = json.dumps(fields)
 
 
 class Angles(_Angles):
