@@ -1,0 +1,63 @@
+"""ropewalk.jax: under jit, grad and vmap."""
+
+import numpy as np
+import pytest
+
+import ropewalk
+
+jax = pytest.importorskip("jax")
+
+import ropewalk.jax  # noqa: E402
+
+ROPE = ropewalk.Rope(ropewalk.Spec(head_dim=16, attention_factor=1.25))
+
+
+def tensors(dtype="float32"):
+    random = np.random.default_rng(1)
+    q, k = random.standard_normal((2, 5, 4, 16)), random.standard_normal((2, 5, 2, 16))
+    return jax.numpy.asarray(q, dtype), jax.numpy.asarray(k, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_it_is_the_rotation_also_under_jit(dtype):
+    q, k = tensors(dtype)
+    ids = np.array([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    for positions in (7, ids[0], ids, ids + 0.25):
+        wanted = ropewalk.rotate(ROPE, np.asarray(q), positions, k=np.asarray(k))
+        for function in (ropewalk.jax.rotate, jax.jit(ropewalk.jax.rotate, static_argnums=3)):
+            result = function(q, k, positions, ROPE)
+            for one, other in zip(result, wanted):
+                assert isinstance(one, jax.Array) and one.dtype == q.dtype
+                np.testing.assert_array_equal(np.asarray(one), other)
+        alone = jax.jit(lambda q, p: ropewalk.jax.rotate(q, None, p, ROPE))(q, positions)
+        np.testing.assert_array_equal(np.asarray(alone), wanted[0])
+
+
+def test_the_gradient_is_the_transposed_rotation():
+    q, k = tensors()
+    weights = jax.numpy.asarray(np.random.default_rng(2).standard_normal(q.shape), "float32")
+
+    def loss(q, k, positions):
+        rotated_q, rotated_k = ropewalk.jax.rotate(q, k, positions, ROPE)
+        return (rotated_q * weights).sum() + (rotated_k ** 2).sum()
+
+    for positions in (jax.numpy.arange(5), jax.numpy.arange(5) + 0.5):
+        grad_q, grad_k = jax.jit(jax.grad(loss, argnums=(0, 1)))(q, k, positions)
+        wanted = ropewalk.backward(ROPE, np.asarray(weights), np.asarray(positions))
+        np.testing.assert_allclose(np.asarray(grad_q), wanted, rtol=1e-6)
+        # The length of a rotated key is its own times the factor.
+        np.testing.assert_allclose(np.asarray(grad_k), 2 * 1.25**2 * np.asarray(k), rtol=1e-5, atol=1e-6)
+
+
+def test_vmap_is_a_loop():
+    q, _ = tensors()
+    starts = jax.numpy.array([0, 100])
+    result = jax.vmap(lambda x, p: ropewalk.jax.rotate(x[None], None, p, ROPE)[0])(q, starts)
+    for one, x, start in zip(result, q, (0, 100)):
+        np.testing.assert_array_equal(np.asarray(one), ropewalk.rotate(ROPE, np.asarray(x)[None], start)[0])
+
+
+def test_mistakes_are_named():
+    q, k = tensors()
+    with pytest.raises(Exception, match="head_dim 6"):
+        jax.block_until_ready(ropewalk.jax.rotate(q[..., :6], None, 3, ROPE))
