@@ -124,6 +124,23 @@ Output output_from(nb::handle object, const Argument& argument, bool is_bf16) {
   return output;
 }
 
+Floats floats_from(nb::handle object, const char* name, bool is_bf16) {
+  Floats floats{};
+  if (!nb::try_cast(object, floats.array, false)) refuse(object, name, false);
+  check_device(floats.array, name);
+  const std::size_t dims = floats.array.ndim();
+  if ((dims != 2 && dims != 3) || !is_dense(floats.array)) {
+    throw nb::value_error(joined(name, " has ", std::to_string(dims),
+                                 " dimensions, want [rows, width] or [batch, rows, width], densely")
+                              .c_str());
+  }
+  floats.dtype = dtype_from(floats.array.dtype(), name, is_bf16);
+  floats.batch = dims == 3 ? static_cast<std::int64_t>(floats.array.shape(0)) : 1;
+  floats.rows = static_cast<std::int64_t>(floats.array.shape(dims - 2));
+  floats.width = static_cast<std::int64_t>(floats.array.shape(dims - 1));
+  return floats;
+}
+
 nb::ndarray<nb::ro> integers_from(nb::handle object, const char* name, nb::dlpack::dtype dtype) {
   nb::ndarray<nb::ro> array;
   if (!nb::try_cast(object, array, false)) refuse(object, name, false);

@@ -40,6 +40,14 @@ struct Output {
 Input input_from(nb::handle object, const Argument& argument, bool is_bf16);
 Output output_from(nb::handle object, const Argument& argument, bool is_bf16);
 
+// A dense array of floats, [rows, width] or [batch, rows, width].
+struct Floats {
+  nb::ndarray<nb::ro> array;
+  DType dtype;
+  std::int64_t batch, rows, width;
+};
+Floats floats_from(nb::handle object, const char* name, bool is_bf16);
+
 // Positions, and what keeps their memory.
 struct HeldPositions {
   Positions positions = Positions::from(0);

@@ -313,6 +313,20 @@ void define_plan(nb::module_& m) {
                             .factor = factor,
                             .run = options()});
            })
+      .def("_assign_rows",
+           [](Angles& angles, const Spec& spec, const nb::object& cos, const nb::object& sin, bool is_bf16,
+              const std::optional<HeldPositions>& positions, bool is_double) {
+             const Floats c = floats_from(cos, "cos", is_bf16), s = floats_from(sin, "sin", is_bf16);
+             if (c.dtype != s.dtype || c.batch != s.batch || c.rows != s.rows || c.width != s.width) {
+               throw nb::value_error("cos and sin differ in shape or dtype: they must be equal");
+             }
+             const GivenRows rows{c.array.data(), s.array.data(), c.dtype, c.batch, c.rows, c.width};
+             const DType dtype = is_double ? DType::kF64 : DType::kF32;
+             const nb::gil_scoped_release release;
+             if (positions) return angles.assign(spec, rows, positions->positions, dtype);
+             angles.assign(spec, rows, dtype);
+           },
+           "spec"_a, "cos"_a, "sin"_a, "is_bf16"_a, "positions"_a.none(), "is_double"_a)
       .def_prop_ro("batch", &Angles::batch)
       .def_prop_ro("tokens", &Angles::tokens)
       .def_prop_ro("pairs", &Angles::pairs)

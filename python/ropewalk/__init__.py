@@ -71,6 +71,26 @@ class Angles(_Angles):
             raise ValueError(f"dtype is {dtype!r}, want 'f32' or 'f64'")
         self._assign(rope, _arrays.positions(positions), dtype == "f64", factor)
 
+    @classmethod
+    def of_rows(cls, spec: Spec, cos: Any, sin: Any, positions: Any = None, *, dtype: str = "f32") -> Angles:
+        """Of given cos and sin, which need not lie on the unit circle: a model's own buffers, ONNX's caches.
+
+        cos, sin: [rows, width] or [batch, rows, width], of any dtype of a tensor. Without positions a row for
+        each token; with integer positions the row of that number. width: rotary_dim / 2, or rotary_dim where
+        each is there twice. Of spec, the dimensions and pairings are used.
+        """
+        if dtype not in ("f32", "f64"):
+            raise ValueError(f"dtype is {dtype!r}, want 'f32' or 'f64'")
+        angles = cls.__new__(cls)
+        _Angles.__init__(angles)
+        (cos, is_bf16), (sin, sin_is_bf16) = (_arrays.taken(_arrays.dense(x), name)
+                                              for x, name in ((cos, "cos"), (sin, "sin")))
+        if is_bf16 != sin_is_bf16:
+            raise TypeError("cos and sin differ in dtype: they must be equal")
+        rows = None if positions is None else _arrays.positions(positions)
+        angles._assign_rows(spec, cos, sin, is_bf16, rows, dtype == "f64")
+        return angles
+
     @property
     def cos(self) -> Any:
         """[batch, tokens, pairs], float64, all factors included: what rotate() multiplies by."""

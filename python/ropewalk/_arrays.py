@@ -63,6 +63,13 @@ def check_writable(x: Any, name: str) -> None:
         raise BufferError(f"{name} is an array of JAX, which is never written: use the form without _")
 
 
+def dense(x: Any) -> Any:
+    """What is only read, once: copied if it does not lie densely."""
+    if _framework(x) == "torch":
+        return x.detach().contiguous()
+    return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x
+
+
 def positions(given: Any) -> _Positions:
     """Positions of whatever stands for them: see ropewalk.Positions."""
     if isinstance(given, _Positions):
