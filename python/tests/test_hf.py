@@ -1,0 +1,203 @@
+"""ropewalk.hf: models of transformers, built from their config classes with random weights."""
+
+import copy
+
+import pytest
+
+import ropewalk
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+import ropewalk.hf  # noqa: E402
+
+TOLERANCE = 1e-4  # of logits in float32
+SMALL = {"vocab_size": 128, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 4096, "pad_token_id": 0,
+         "bos_token_id": 1, "eos_token_id": 2}
+# All experts for each token: which are picked would be a leap where a rounding is.
+MOE = {"num_local_experts": 2, "num_experts_per_tok": 2}
+MLA = {"q_lora_rank": 32, "kv_lora_rank": 32, "qk_rope_head_dim": 16, "qk_nope_head_dim": 16, "v_head_dim": 16,
+       "num_key_value_heads": 4, "first_k_dense_replace": 3, "n_routed_experts": 4, "n_group": 1, "topk_group": 1,
+       "num_experts_per_tok": 1, "moe_intermediate_size": 32}
+LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 8,
+        "short_factor": [1.0 + i / 8 for i in range(8)], "long_factor": [2.0 + i for i in range(8)]}
+
+# Name: (config class, what differs from SMALL).
+MODELS = {
+    "llama": ("LlamaConfig", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0,
+                                                  "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                                                  "original_max_position_embeddings": 64}}),
+    "llama, dynamic": ("LlamaConfig", {"max_position_embeddings": 8, "rope_parameters": {
+        "rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}}),
+    "llama, yarn": ("LlamaConfig", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0,
+                                                        "original_max_position_embeddings": 16}}),
+    "qwen2": ("Qwen2Config", {}),
+    "qwen3": ("Qwen3Config", {"head_dim": 16}),
+    "mixtral": ("MixtralConfig", MOE),
+    "mistral": ("MistralConfig", {"sliding_window": 8}),
+    "gemma": ("GemmaConfig", {"head_dim": 16}),
+    "gemma2": ("Gemma2Config", {"head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 8}),
+    "gemma3": ("Gemma3TextConfig", {"head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 8,
+                                    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}),
+    "phi3": ("Phi3Config", {"rope_parameters": LONG, "original_max_position_embeddings": 8}),
+    "gpt_neox": ("GPTNeoXConfig", {}),
+    "gptj": ("GPTJConfig", {"n_embd": 64, "n_layer": 3, "n_head": 4, "rotary_dim": 8, "n_positions": 4096}),
+    "cohere": ("CohereConfig", {}),
+    "glm": ("GlmConfig", {"head_dim": 16}),
+    "glm4": ("Glm4Config", {"head_dim": 16}),
+    "stablelm": ("StableLmConfig", {}),
+    "deepseek_v2": ("DeepseekV2Config", MLA),
+    "deepseek_v3": ("DeepseekV3Config", MLA),
+    "gpt_oss": ("GptOssConfig", {"head_dim": 16, **MOE, "sliding_window": 8}),
+    "qwen2_vl": ("Qwen2VLTextConfig", {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
+                                                            "mrope_section": [2, 3, 3]}}),
+    "qwen3_vl": ("Qwen3VLTextConfig", {"head_dim": 16, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 10000.0, "mrope_section": [4, 2, 2], "mrope_interleaved": True}}),
+    "ernie4_5": ("Ernie4_5Config", {"head_dim": 16}),
+    "olmo": ("OlmoConfig", {}),
+    "olmo2": ("Olmo2Config", {}),
+    "granite": ("GraniteConfig", {}),
+    "modernbert": ("ModernBertConfig", {"num_hidden_layers": 4, "local_attention": 8}),
+    "smollm3": ("SmolLM3Config", {"num_hidden_layers": 4}),
+    "llama4": ("Llama4TextConfig", {"head_dim": 16, "num_hidden_layers": 4, "intermediate_size_mlp": 96, **MOE,
+                                    "attention_chunk_size": 64}),
+}
+# Weights that q and k are proportional to.
+QUERIES = ("q_proj", "k_proj", "qkv", "q_norm", "k_norm", "query_key_value", "q_b_proj", "kv_a_proj", "Wqkv")
+
+
+def make(name, dtype=torch.float32):
+    config_class, differs = MODELS[name]
+    config = getattr(transformers, config_class)(**{**SMALL, **differs}, attn_implementation="eager")
+    torch.manual_seed(1)
+    auto = {"modernbert": transformers.AutoModelForMaskedLM, "qwen2_vl": transformers.AutoModel,
+            "qwen3_vl": transformers.AutoModel}.get(name, transformers.AutoModelForCausalLM)
+    return auto.from_config(config, dtype=dtype).eval()
+
+
+def outputs(model, ids, **arguments):
+    with torch.no_grad():
+        result = model(input_ids=ids, use_cache=False, **arguments) if "Bert" not in type(model).__name__ else \
+            model(input_ids=ids, **arguments)
+    return result.logits if hasattr(result, "logits") else result.last_hidden_state
+
+
+def without_rotation(model):
+    still = copy.deepcopy(model)
+    for module in still.modules():
+        if hasattr(module, "long_inv_freq"):
+            module.long_inv_freq = torch.zeros_like(module.long_inv_freq)
+        for key, buffer in module.named_buffers(recurse=False):
+            if key.endswith("inv_freq"):
+                buffer.zero_()
+            if key == "embed_positions":
+                sines, cosines = buffer.chunk(2, -1)
+                sines.zero_()
+                cosines.fill_(1)
+    return still
+
+
+def sharpened(model, ids):
+    """Its q and k made longer until the rotation matters: a test of it would see nothing else."""
+    for _ in range(12):
+        moved = (outputs(model, ids) - outputs(without_rotation(model), ids)).abs().max()
+        if moved > 100 * TOLERANCE:
+            return moved
+        with torch.no_grad():
+            for key, parameter in model.named_parameters():
+                if any(one in key for one in QUERIES):
+                    parameter.mul_(1.5)
+    return moved
+
+
+IDS = torch.randint(3, 128, (2, 24), generator=torch.Generator().manual_seed(2))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_logits_are_those_of_the_model(name):
+    model = make(name)
+    assert sharpened(model, IDS) > 100 * TOLERANCE
+    other = copy.deepcopy(model)
+    wanted = outputs(model, IDS)
+    assert ropewalk.hf.patch(model) is model
+    got = outputs(model, IDS)
+    assert not torch.equal(got, wanted), "nothing was replaced"
+    torch.testing.assert_close(got, wanted, rtol=0, atol=TOLERANCE)
+    # Only this instance.
+    assert torch.equal(outputs(other, IDS), wanted)
+    # Left-padded: the second sequence stands further left.
+    mask = torch.ones_like(IDS)
+    mask[1, :7] = 0
+    seen = mask.bool()
+    torch.testing.assert_close(outputs(model, IDS, attention_mask=mask)[seen],
+                               outputs(other, IDS, attention_mask=mask)[seen], rtol=0, atol=TOLERANCE)
+    # Far out in the context, and with gaps.
+    for positions in (torch.arange(24) + 4000, torch.arange(24) * 170):
+        far = {"position_ids": positions.expand(2, -1)}
+        torch.testing.assert_close(outputs(model, IDS, **far), outputs(other, IDS, **far), rtol=0, atol=TOLERANCE)
+    ropewalk.hf.unpatch(model)
+    assert torch.equal(outputs(model, IDS), outputs(other, IDS))  # (a dynamic rule has seen longer ones since)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_in_bfloat16_it_is_no_farther_from_float32(name):
+    exact_model = make(name)
+    sharpened(exact_model, IDS)
+    model = make(name, torch.bfloat16)
+    model.load_state_dict(exact_model.state_dict())
+    ids = torch.randint(3, 128, (64, 24), generator=torch.Generator().manual_seed(3))
+    exact = outputs(exact_model, ids)
+    own = (outputs(model, ids).float() - exact).abs()
+    ropewalk.hf.patch(model)
+    ours = (outputs(model, ids).float() - exact).abs()
+    # By token, the mean over sequences and logits: one number is what its roundings happen to be.
+    assert (ours.mean((0, 2)) / own.mean((0, 2))).max() <= 1.1
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("modernbert", "qwen2_vl", "qwen3_vl")])
+def test_greedy_generation_with_a_cache_gives_the_same_tokens(name):
+    model = make(name)
+    sharpened(model, IDS)
+    mask = torch.ones_like(IDS)
+    mask[1, :7] = 0
+    arguments = {"attention_mask": mask, "max_new_tokens": 12, "min_new_tokens": 12, "do_sample": False}
+    wanted = model.generate(IDS, **arguments)
+    ropewalk.hf.patch(model)
+    assert torch.equal(model.generate(IDS, **arguments), wanted)
+
+
+def test_every_family_has_a_model_here():
+    assert {name.partition(",")[0] for name in MODELS} == set(ropewalk.hf.families())
+
+
+def test_gradients_are_those_of_the_model():
+    model = make("llama")
+    sharpened(model, IDS)
+
+    def gradients():
+        model.zero_grad()
+        model(input_ids=IDS, labels=IDS).loss.backward()
+        return [parameter.grad.clone() for parameter in model.parameters()]
+
+    wanted = gradients()
+    ropewalk.hf.patch(model)
+    for one, other in zip(gradients(), wanted):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+
+
+def test_what_is_not_supported_is_refused_by_name_and_nothing_is_changed():
+    falcon = transformers.FalconForCausalLM(transformers.FalconConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, alibi=False))
+    with pytest.raises(NotImplementedError, match="falcon is no family that is supported; these are: .*llama"):
+        ropewalk.hf.patch(falcon)
+    assert all("forward" not in vars(module) for module in falcon.modules())
+    gpt2 = transformers.GPT2Model(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=64))
+    with pytest.raises(ValueError, match="GPT2Model has no rotary embedding"):
+        ropewalk.hf.patch(gpt2)
+    model = make("llama")
+    with pytest.raises(ValueError, match="is not patched"):
+        ropewalk.hf.unpatch(model)
+    ropewalk.hf.patch(model)
+    with pytest.raises(ValueError, match="patched already"):
+        ropewalk.hf.patch(model)
