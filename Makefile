@@ -35,8 +35,10 @@ demo: setup  ## rotate the q and k of examples/data and compare them with transf
 	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_cli
 	@scripts/demo
 
-test: build  ## all tests
+test: setup  ## all tests
 	@scripts/setup --python
+	@cmake --preset release -D ROPEWALK_PYTHON=ON -D Python_EXECUTABLE="$$PWD/build/python/bin/python" > /dev/null
+	@cmake --build --preset release --parallel $(JOBS)
 	@ctest --preset release --parallel $(JOBS) --output-junit tests.xml
 
 install: setup  ## the libraries and the command line: make install PREFIX=/usr/local
