@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -67,8 +68,8 @@ def integers(given: tuple[int, int, int | None], count: int, logarithmic: bool) 
 
 def parser() -> Parser:
     top = Parser(prog="python -m ropewalk.plot", description="Pictures of rotary position embeddings.",
-                 epilog="python -m ropewalk.plot KIND --help has the options of each kind. Exit codes: 0 done, "
-                        "1 the input failed, 2 wrong usage.")
+                 epilog="python -m ropewalk.plot KIND --help has the options of each kind. "
+                        "Exit codes: 0 done, 1 the input failed, 2 wrong usage.")
     kinds = top.add_subparsers(dest="kind", metavar="KIND", required=True)
     for kind, text in KINDS.items():
         sub = kinds.add_parser(kind, help=text, description=f"Draws {text}.")
@@ -76,12 +77,12 @@ def parser() -> Parser:
         sources = sub.add_argument_group("sources", "one or more" if kind != "heatmap" else "one")
         for option, name, what in (("--preset", "NAME", "a well-known model, see `ropewalk inspect --list`"),
                                    ("--config", "FILE", "a config.json or a GGUF"),
-                                   ("--spec", "SPEC", "a Spec: a file of its JSON form, or that text itself")):
+                                   ("--spec", "SPEC", "a file of a Spec's JSON form, or that text itself")):
             sources.add_argument(option, metavar=name, action=Given, help=what)
         sources.add_argument("--label", metavar="TEXT", action="append",
                              help="what the legend calls a source: one for each, in their order")
         sources.add_argument("--layer", metavar="N", type=lambda text: whole(text, 0), action="append",
-                             help="of presets and configs this layer, repeatable; else the first that rotates")
+                             help="of presets and configs this layer, repeatable; else the first to rotate")
         sources.add_argument("--length", metavar="N", type=lambda text: whole(text, 1),
                              help="how long a text is, for scaling that depends on it")
         if kind != "heatmap":
@@ -93,8 +94,10 @@ def parser() -> Parser:
                              help="1:131072 by default; in ratio, but from 0 on evenly spaced")
             sub.add_argument("--samples", metavar="N", type=lambda text: whole(text, 1, MOST), default=256,
                              help="so many random q and k, 256 by default")
-            sub.add_argument("--seed", metavar="N", type=lambda text: whole(text, 0), default=1, help="of these")
-            sub.add_argument("--q", metavar="FILE", help=".npy of [head_dim] or [vectors, head_dim], drawn too")
+            sub.add_argument("--seed", metavar="N", type=lambda text: whole(text, 0), default=1,
+                             help="of these, 1 by default")
+            sub.add_argument("--q", metavar="FILE", 
+                             help=".npy of [head_dim] or [vectors, head_dim], drawn too")
             sub.add_argument("--k", metavar="FILE", help="as --q; without it k = q")
         if kind in ("rotation", "heatmap"):
             sub.add_argument("--positions", default=(0, 64 if kind == "rotation" else 511, None), **span,
@@ -151,23 +154,21 @@ def picture(arguments: argparse.Namespace) -> Any:
     """The figure, whatever its kind."""
     sources = sources_of(arguments)
     if arguments.label:
-        sources = [Source(label, s.spec, s.length, s.trained_length) for label, s in zip(arguments.label, sources)]
+        sources = [dataclasses.replace(source, label=label)
+                   for label, source in zip(arguments.label, sources)]
     if getattr(arguments, "unscaled", False):
         pairs = [(source, source.unscaled()) for source in sources]
         sources = [source for pair in pairs for source in pair if source is not None]
-    draw._matplotlib()
-    # Not pyplot's: that would look for a screen.
-    from matplotlib.figure import Figure
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = draw.new_figure()
     axes, kind = figure.add_subplot(), arguments.kind
     if kind == "scores":
-        draw.draw_scores(sources, integers(arguments.distances, 400, arguments.distances[0] > 0), axes,
+        draw.draw_scores(sources, integers(arguments.distances, 250, arguments.distances[0] > 0), axes,
                          samples=arguments.samples, seed=arguments.seed, q=vectors(arguments.q),
                          k=vectors(arguments.k))
     elif kind == "rotation":
         first, last, count = arguments.positions
-        draw.draw_rotation(sources, np.linspace(first, last, count or min(8 * (last - first) + 1, 2000)), axes,
-                           pairs=arguments.pairs)
+        positions = np.linspace(first, last, count or min(4 * (last - first) + 1, 2000))
+        draw.draw_rotation(sources, positions, axes, pairs=arguments.pairs)
     elif kind == "heatmap":
         draw.draw_heatmap(sources[0], integers(arguments.positions, 512, False), axes)
     elif kind == "errors":

@@ -42,7 +42,10 @@ class Errors(NamedTuple):
 
 
 def frequencies(rope: Rope) -> np.ndarray:
-    """ω_i, radians per position, float64 [pairs]. Unscaled, base^(-2i / rotary_dim) (arXiv 2104.09864, eq. 15)."""
+    """ω_i, radians per position, float64 [pairs].
+
+    Unscaled, base^(-2i / rotary_dim): Su et al., RoFormer, arXiv 2104.09864, section 3.2.2.
+    """
     return np.array(rope.frequencies, np.float64)
 
 
@@ -167,6 +170,10 @@ def exact_angles(positions: Any, omega: Any) -> np.ndarray:
     return angles
 
 
+def _to_float16(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float16).astype(np.float64)
+
+
 def _to_bfloat16(x: np.ndarray) -> np.ndarray:
     """To 8 significant bits, to nearest even. Of numbers that are not subnormal."""
     mantissa, exponent = np.frexp(x)
@@ -186,8 +193,8 @@ def errors(rope: Rope, positions: Any) -> Errors:
     """
     positions = np.asarray(positions)
     if positions.ndim != 1 or positions.dtype.kind not in "iu":
-        raise ValueError(f"positions are {positions.dtype} of shape {list(positions.shape)}, want integers, one "
-                         "dimension")
+        raise ValueError(f"positions are {positions.dtype} of shape {list(positions.shape)}, want integers "
+                         "of one dimension")
     if np.any(np.abs(positions.astype(np.float64)) > 2.0**62):
         raise ValueError("positions are beyond 2^62")
     positions = positions.astype(np.int64)
@@ -206,5 +213,5 @@ def errors(rope: Rope, positions: Any) -> Errors:
         positions,
         worst(np.arctan2(_direction(rope.spec) * angles.sin[0], angles.cos[0])),
         worst(exact_angles([1], rounded.ravel()).reshape(rounded.shape)),
-        worst(np.arctan2(sin.astype(np.float16).astype(np.float64), cos.astype(np.float16).astype(np.float64))),
+        worst(np.arctan2(_to_float16(sin), _to_float16(cos))),
         worst(np.arctan2(_to_bfloat16(sin), _to_bfloat16(cos))))

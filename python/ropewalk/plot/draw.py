@@ -35,8 +35,8 @@ _WAYS = {
 
 def _matplotlib() -> Any:
     try:
-        import matplotlib
-    except ImportError:
+        import matplotlib.lines
+    except ModuleNotFoundError:
         raise ImportError("ropewalk.plot draws with matplotlib, which is not installed: "
                           "pip install ropewalk[plot]") from None
     return matplotlib
@@ -47,7 +47,7 @@ def _axes(axes: Any) -> Any:
     _matplotlib()
     if axes is not None:
         return axes
-    from matplotlib import pyplot
+    from matplotlib import pyplot  # which shows it, in a notebook or on a screen
     return pyplot.subplots(figsize=(7, 4.5), layout="constrained")[1]
 
 
@@ -66,24 +66,36 @@ def _style(index: int, points: int) -> dict[str, Any]:
             "markevery": (index * step // 3 % step, step)}
 
 
+def _named(source: Source) -> str:
+    """Its label, as a legend shows it: matplotlib leaves out those that begin with an underscore."""
+    return f" {source.label}" if source.label.startswith("_") else source.label
+
+
 def _legend(axes: Any, handles: Sequence[Any] | None = None) -> None:
     handles = axes.get_legend_handles_labels()[0] if handles is None else handles
     longest = max(len(str(handle.get_label())) for handle in handles)
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest < 40 else 1, frameon=False,
-                borderaxespad=0.3, handlelength=3.2, fontsize="small")
+    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest < 40 else 1,
+                frameon=False, borderaxespad=0.3, handlelength=3.2, fontsize="small")
 
 
-def _contexts(axes: Any, sources: Sequence[Source], place: Any, horizontal: bool = True) -> None:
-    """A line for each trained context and each context before it was stretched, at place(length)."""
-    line = axes.axhline if horizontal else axes.axvline
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def _contexts(sources: Sequence[Source], line: Any, place: Any = float, most: float = np.inf) -> list[Any]:
+    """A line for each trained context and each context before it was stretched, at place(length).
+
+    line: the axes' axhline or axvline. Lengths beyond `most`, where no data is, are left out.
+    """
     originals = {source.original_length for source in sources} - {None}
     trained = {source.trained_length for source in sources} - {None}
-    for n, length in enumerate(sorted(originals - trained)):
-        line(place(length), color=_GREY, linewidth=1, linestyle=(0, (1, 2 + 2 * n)),
-             label=f"context before scaling, {length:,}".replace(",", " "))
-    for n, length in enumerate(sorted(trained)):
-        line(place(length), color=_GREY, linewidth=1, linestyle=(0, (8, 2 + 3 * n)),
-             label=f"trained context, {length:,}".replace(",", " "))
+    drawn = []
+    for lengths, name, dash in ((originals - trained, "context before scaling", 1),
+                                (trained, "trained context", 8)):
+        for n, length in enumerate(sorted(length for length in lengths if length <= most)):
+            drawn.append(line(place(length), color=_GREY, linewidth=1, linestyle=(0, (dash, 2 + 3 * n)),
+                              label=f"{name}, {_grouped(length)}"))
+    return drawn
 
 
 def _per_pair(sources: Sequence[Source], axes: Any, values: Any) -> None:
@@ -91,7 +103,7 @@ def _per_pair(sources: Sequence[Source], axes: Any, values: Any) -> None:
         all_pairs = values(source.rope)
         turning = np.flatnonzero(np.isfinite(all_pairs) & (all_pairs != 0))
         still = len(all_pairs) - len(turning)
-        label = f"{source.label} ({still} pairs do not turn)" if still else source.label
+        label = f"{_named(source)} ({still} pairs do not turn)" if still else _named(source)
         axes.plot(turning, np.abs(all_pairs[turning]), label=label, **_style(index, len(turning)))
     axes.set_yscale("log")
     axes.set_xlabel("pair i")
@@ -105,7 +117,7 @@ def draw_frequencies(sources: Source | Iterable[Source], axes: Any = None) -> An
     """
     sources, axes = _all(sources), _axes(axes)
     _per_pair(sources, axes, data.frequencies)
-    _contexts(axes, sources, lambda length: 2 * np.pi / length)
+    _contexts(sources, axes.axhline, lambda length: 2 * np.pi / length)
     axes.set_ylabel("frequency ω (radians per position)")
     _legend(axes)
     return axes
@@ -118,7 +130,7 @@ def draw_wavelengths(sources: Source | Iterable[Source], axes: Any = None) -> An
     """
     sources, axes = _all(sources), _axes(axes)
     _per_pair(sources, axes, data.wavelengths)
-    _contexts(axes, sources, lambda length: length)
+    _contexts(sources, axes.axhline)
     axes.set_ylabel("wavelength 2π/ω (positions per turn)")
     _legend(axes)
     return axes
@@ -140,24 +152,23 @@ def draw_scores(sources: Source | Iterable[Source], distances: Any, axes: Any = 
         marker, step = style.pop("marker"), max(1, len(found.distances) // 30)
         plain = {"color": style["color"], "linestyle": style["linestyle"]}
         axes.plot(found.distances, found.ones, linewidth=1.4, **plain)
-        axes.plot(found.distances, found.alike, linestyle="none", marker=marker, markersize=4, color=style["color"],
-                  markevery=(index * step // 3 % step, step), markerfacecolor="white")
+        axes.plot(found.distances, found.alike, color=style["color"], linestyle="none", marker=marker,
+                  markersize=4, markerfacecolor="white", markevery=(index * step // 3 % step, step))
         axes.plot(found.distances, found.independent, linewidth=0.6, **plain)
         if found.given is not None:
             axes.plot(found.distances, found.given, linewidth=2.6, **plain)
         if len(sources) > 1:
             handles.append(lines.Line2D([], [], marker=marker, markersize=4, markerfacecolor="white",
-                                        label=source.label, **plain))
+                                        label=_named(source), **plain))
     one = _COLOURS[0] if len(sources) == 1 else _GREY
     handles += [lines.Line2D([], [], color=one, linewidth=1.4, label="q = k, all elements 1"),
-                lines.Line2D([], [], color=one, linestyle="none", marker="o", markersize=4, markerfacecolor="white",
-                             label=f"q = k, mean of {samples} random"),
-                lines.Line2D([], [], color=one, linewidth=0.6, label=f"q and k independent, mean of {samples}")]
+                lines.Line2D([], [], color=one, linestyle="none", marker="o", markersize=4,
+                             markerfacecolor="white", label=f"q = k, mean of {samples} random"),
+                lines.Line2D([], [], color=one, linewidth=0.6,
+                             label=f"q and k independent, mean of {samples}")]
     if q is not None:
         handles.append(lines.Line2D([], [], color=one, linewidth=2.6, label="q and k as given"))
-    before = len(axes.get_lines())
-    _contexts(axes, sources, lambda length: length, horizontal=False)
-    handles += axes.get_lines()[before:]
+    handles += _contexts(sources, axes.axvline, most=np.max(distances))
     if np.min(distances) >= 1:
         axes.set_xscale("log")
     axes.set_xlabel("distance of q and k (positions)")
@@ -166,7 +177,8 @@ def draw_scores(sources: Source | Iterable[Source], distances: Any, axes: Any = 
     return axes
 
 
-def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any = None, *, pairs: int = 4) -> Any:
+def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any = None, *,
+                  pairs: int = 4) -> Any:
     """cos (thick) and sin (thin) of the first pairs, one band each, pair 0 on top. Returns the Axes.
 
     In the band of pair i, -2.5 i has been added to both. Where a token stands, at an integer, is a marker,
@@ -188,7 +200,8 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
                 axes.plot(tokens, dots.cos[:, pair] - 2.5 * pair, linestyle="none", color=style["color"],
                           marker=style["marker"], markersize=3)
         if len(sources) > 1:
-            handles.append(lines.Line2D([], [], marker=style["marker"], markersize=3, label=source.label, **plain))
+            handles.append(lines.Line2D([], [], marker=style["marker"], markersize=3, label=_named(source),
+                                        **plain))
     one = _COLOURS[0] if len(sources) == 1 else _GREY
     handles += [lines.Line2D([], [], color=one, linewidth=1.6, label="cos(p ω), at tokens a marker"
                              if len(tokens) <= 100 else "cos(p ω)"),
@@ -196,7 +209,7 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
     for pair in range(pairs):
         axes.axhline(-2.5 * pair, color=_GREY, linewidth=0.4, zorder=0)
     axes.set_yticks([level - 2.5 * pair for pair in range(pairs) for level in (-1, 0, 1)],
-                    [text for pair in range(pairs) for text in ("-1", f"pair {pair}   0", "1")])
+                    [text for pair in range(pairs) for text in ("-1", f"pair {pair}", "1")])
     axes.set_xlabel("position p")
     axes.margins(x=0.01)
     _legend(axes, handles)
@@ -223,8 +236,8 @@ def draw_heatmap(source: Source, positions: Any, axes: Any = None) -> Any:
             axes.axhline(slow[0] - 0.5, color="white", linewidth=2.2)
             axes.axhline(slow[0] - 0.5, color="black", linewidth=1, linestyle="--")
             _legend(axes, [lines.Line2D([], [], color="black", linewidth=1, linestyle="--", label=(
-                f"{source.label}: from pair {slow[0]} on, no whole turn in the trained context, "
-                f"{source.trained_length:,}").replace(",", " "))])
+                f"{_named(source)}: from pair {slow[0]} on, no whole turn in the trained context, "
+                f"{_grouped(source.trained_length)}"))])
     axes.set_xlabel("position p")
     axes.set_ylabel("pair i")
     return axes
@@ -248,14 +261,22 @@ def draw_errors(sources: Source | Iterable[Source], positions: Any, axes: Any = 
                       markersize=4, linewidth=1.2, markevery=(index * step // 3 % step, step),
                       label=label if index == 0 else None)
         if len(sources) > 1:
-            handles.append(lines.Line2D([], [], color=_GREY, linestyle=dashes, label=source.label))
-    _contexts(axes, sources, lambda length: length, horizontal=False)
+            handles.append(lines.Line2D([], [], color=_GREY, linestyle=dashes, label=_named(source)))
+    handles = axes.get_legend_handles_labels()[0] + handles
+    handles += _contexts(sources, axes.axvline, most=np.max(positions))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("position p")
     axes.set_ylabel("error of the angle (radians), worst pair")
-    _legend(axes, axes.get_legend_handles_labels()[0] + handles)
+    _legend(axes, handles)
     return axes
+
+
+def new_figure() -> Any:
+    """An empty figure for save(), which no screen shows: pyplot's would look for one."""
+    _matplotlib()
+    from matplotlib.figure import Figure
+    return Figure(figsize=(7, 4.5), layout="constrained")
 
 
 @contextlib.contextmanager
@@ -270,7 +291,8 @@ def print_style() -> Any:
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
     """Writes a figure as .svg, .png or .pdf, without a date: the same figure gives the same bytes.
 
-    It is written beside and renamed. Raises ValueError for another ending, OSError where it cannot be written.
+    It is written beside and renamed. Raises ValueError for another ending, OSError where it cannot be
+    written.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -278,7 +300,9 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
                 ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
     if kind not in metadata:
         raise ValueError(f"{path}: the name does not end in .svg, .png or .pdf")
-    with print_style(), tempfile.TemporaryDirectory(dir=path.parent or ".", prefix=".ropewalk-") as folder:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
+    with print_style(), tempfile.TemporaryDirectory(dir=path.parent, prefix=".ropewalk-") as folder:
         written = Path(folder) / path.name
         figure.savefig(written, format=kind[1:], metadata=metadata[kind], facecolor="white", dpi=200)
         os.replace(written, path)

@@ -42,7 +42,8 @@ class Source:
         return dataclasses.replace(self, label=f"{self.label}, unscaled", spec=Spec(**fields))
 
     @classmethod
-    def of_model(cls, model: Model, label: str, layer: int | None = None, length: int | None = None) -> Source:
+    def of_model(cls, model: Model, label: str, layer: int | None = None,
+                 length: int | None = None) -> Source:
         """Of a layer of a model; without one, of its first layer that rotates.
 
         Raises ValueError if the layer is not there or does not rotate.
@@ -67,7 +68,8 @@ class Source:
         return cls.of_model(Model.from_preset(name), name, layer, length)
 
     @classmethod
-    def of_file(cls, path: str | os.PathLike[str], layer: int | None = None, length: int | None = None) -> Source:
+    def of_file(cls, path: str | os.PathLike[str], layer: int | None = None,
+                length: int | None = None) -> Source:
         """Of a config.json or a GGUF, called by the name of the file, or of its folder."""
         path = Path(path)
         label = path.absolute().parent.name if path.name == "config.json" else path.stem
@@ -95,6 +97,5 @@ def _described(spec: Spec) -> str:
     words = [f"base {spec.base:.15g}"]
     if spec.scaling:
         words.append(spec.scaling["type"])
-        if "factor" in spec.scaling:
-            words.append(f"factor {spec.scaling['factor']:.15g}")
+        words += [f"{key} {spec.scaling[key]:.15g}" for key in ("factor", "alpha") if key in spec.scaling]
     return ", ".join(words)
