@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ropewalk
-from ropewalk.plot.__main__ import KINDS, integers, main
+from ropewalk.plot.__main__ import KINDS, integers, main, parser, picture
 
 SMALL = {"scores": ["--distances", "1:100:9", "--samples", "3"], "errors": ["--positions", "1:1000:5"],
          "rotation": ["--positions", "0:5", "--pairs", "2"], "heatmap": ["--positions", "0:9"]}
@@ -121,6 +121,17 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch, capsys, tmp_pat
 def test_it_runs_as_a_module():
     result = subprocess.run([sys.executable, "-m", "ropewalk.plot", "--help"], capture_output=True, text=True)
     assert result.returncode == 0 and all(kind in result.stdout for kind in KINDS)
+
+
+def test_axes_keep_their_height_below_a_long_legend():
+    pytest.importorskip("matplotlib")
+    for presets in (["phi-2"], sorted(ropewalk.presets())[:20]):
+        arguments = ["frequencies", *(word for name in presets for word in ("--preset", name)), "-o", "x.svg"]
+        figure = picture(parser().parse_args(arguments))
+        figure.draw_without_rendering()
+        axes = figure.axes[0]
+        assert axes.get_window_extent().height > 2.8 * figure.dpi
+        assert axes.get_legend().get_window_extent().y1 <= figure.bbox.y1
 
 
 def test_integers_of_a_range_have_both_ends_and_no_doubles():

@@ -61,9 +61,7 @@ def integers(given: tuple[int, int, int | None], count: int, logarithmic: bool) 
     """Up to `count` different integers of a range, both ends among them, evenly spaced or in ratio."""
     first, last, own = given
     spaced = (np.geomspace if logarithmic else np.linspace)(first, last, min(own or count, last - first + 1))
-    found = np.unique(np.rint(spaced).astype(np.int64))
-    found[[0, -1]] = first, last
-    return found
+    return np.unique(np.rint(spaced).astype(np.int64))
 
 
 def parser() -> Parser:
@@ -101,7 +99,8 @@ def parser() -> Parser:
             sub.add_argument("--k", metavar="FILE", help="as --q; without it k = q")
         if kind in ("rotation", "heatmap"):
             sub.add_argument("--positions", default=(0, 64 if kind == "rotation" else 511, None), **span,
-                             help=f"{'0:64' if kind == 'rotation' else '0:511'} by default")
+                             help="0:64 by default" if kind == "rotation" else
+                             "0:511 by default; in steps above 3 fast pairs look slow")
         if kind == "rotation":
             sub.add_argument("--pairs", metavar="N", type=lambda text: whole(text, 1, 16), default=4,
                              help="so many of the first, 4 by default")
@@ -175,6 +174,7 @@ def picture(arguments: argparse.Namespace) -> Any:
         draw.draw_errors(sources, integers(arguments.positions, 200, True), axes)
     else:
         {"frequencies": draw.draw_frequencies, "wavelengths": draw.draw_wavelengths}[kind](sources, axes)
+    draw.make_room(figure)
     return figure
 
 

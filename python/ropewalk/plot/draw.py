@@ -74,7 +74,7 @@ def _named(source: Source) -> str:
 def _legend(axes: Any, handles: Sequence[Any] | None = None) -> None:
     handles = axes.get_legend_handles_labels()[0] if handles is None else handles
     longest = max(len(str(handle.get_label())) for handle in handles)
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest < 40 else 1,
+    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest < 36 else 1,
                 frameon=False, borderaxespad=0.3, handlelength=3.2, fontsize="small")
 
 
@@ -219,7 +219,8 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
 def draw_heatmap(source: Source, positions: Any, axes: Any = None) -> Any:
     """cos(p ω_i) as lightness, light being 1; positions from left to right, pair 0 on top. Returns the Axes.
 
-    positions: evenly spaced. A line marks the first pair that makes no whole turn in the trained context.
+    positions: evenly spaced; in steps above π / ω a pair looks slower than it is. A line marks the first pair
+    that makes no whole turn in the trained context.
     """
     axes = _axes(axes)
     positions = np.asarray(positions, np.float64)
@@ -277,6 +278,15 @@ def new_figure() -> Any:
     _matplotlib()
     from matplotlib.figure import Figure
     return Figure(figsize=(7, 4.5), layout="constrained")
+
+
+def make_room(figure: Any) -> None:
+    """Makes a figure of new_figure() taller where a long legend would press its axes flat."""
+    legend = figure.axes[0].get_legend()
+    if legend is not None and len(legend.get_texts()) > 8:
+        figure.draw_without_rendering()
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, max(height, 3.7 + legend.get_window_extent().height / figure.dpi))
 
 
 @contextlib.contextmanager
