@@ -35,17 +35,19 @@ std::string joined(const Parts&... parts) {
 template <class Array>
 void check_device(const Array& array, const char* name) {
   if (array.device_type() != nb::device::cpu::value) {
-    throw nb::buffer_error(
-        joined(name, " is not in the memory of the CPU (DLPack device type ",
-               std::to_string(array.device_type()), "): ropewalk rotates there only")
-            .c_str());
+    throw nb::buffer_error(joined(name, " is not in the memory of the CPU (DLPack device type ",
+                                  std::to_string(array.device_type()),
+                                  "): ropewalk rotates there only")
+                               .c_str());
   }
 }
 
 std::string dtype_name(const nb::dlpack::dtype& dtype) {
-  static constexpr std::array kKinds = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
-  const std::string kind =
-      dtype.code < kKinds.size() ? kKinds[dtype.code] : "type " + std::to_string(dtype.code) + " of ";
+  static constexpr std::array kKinds = {"int",    "uint",    "float", "handle",
+                                        "bfloat", "complex", "bool"};
+  const std::string kind = dtype.code < kKinds.size()
+                               ? kKinds[dtype.code]
+                               : "type " + std::to_string(dtype.code) + " of ";
   return kind + std::to_string(dtype.bits) + (dtype.lanes > 1 ? " in lanes" : "");
 }
 
@@ -161,13 +163,14 @@ HeldPositions positions_from(nb::handle object, const char* name) {
   check_device(array, name);
   const std::size_t dims = array.ndim();
   if (dims < 1 || dims > 3) {
-    throw nb::value_error(joined(name, " have ", std::to_string(dims),
-                                 " dimensions, want [tokens], [batch, tokens] or [axes, batch, tokens]")
-                              .c_str());
+    throw nb::value_error(
+        joined(name, " have ", std::to_string(dims),
+               " dimensions, want [tokens], [batch, tokens] or [axes, batch, tokens]")
+            .c_str());
   }
   if (!is_dense(array)) {
-    throw nb::value_error(joined(name, " do not lie densely, one row after another: give a copy that does")
-                              .c_str());
+    throw nb::value_error(
+        joined(name, " do not lie densely, one row after another: give a copy that does").c_str());
   }
   Positions::Shape shape;
   shape.tokens = static_cast<std::int64_t>(array.shape(dims - 1));
@@ -175,8 +178,8 @@ HeldPositions positions_from(nb::handle object, const char* name) {
   if (dims > 2) shape.axes = static_cast<std::int64_t>(array.shape(0));
   const auto ids = [&]<class Id>(const Id*) {
     const auto* const data = static_cast<const Id*>(array.data());
-    held.positions = dims == 1 ? Positions::ids(std::span(data, array.shape(0)))
-                               : Positions::ids(data, shape);
+    held.positions =
+        dims == 1 ? Positions::ids(std::span(data, array.shape(0))) : Positions::ids(data, shape);
   };
   const nb::dlpack::dtype dtype = array.dtype();
   if (dtype == nb::dtype<std::int64_t>()) {
@@ -188,9 +191,9 @@ HeldPositions positions_from(nb::handle object, const char* name) {
   } else if (dtype == nb::dtype<double>()) {
     ids(static_cast<const double*>(nullptr));
   } else {
-    throw nb::type_error(joined(name, " are of ", dtype_name(dtype),
-                                ", want int32, int64, float32 or float64")
-                             .c_str());
+    throw nb::type_error(
+        joined(name, " are of ", dtype_name(dtype), ", want int32, int64, float32 or float64")
+            .c_str());
   }
   held.ids = std::move(array);
   return held;

@@ -1,7 +1,12 @@
 """What the tests share: the formula in float64, which shares nothing with the package."""
 
+import hypothesis
 import numpy as np
 import pytest
+
+# The same examples each time, and no folder of them.
+hypothesis.settings.register_profile("ropewalk", database=None, derandomize=True, deadline=None)
+hypothesis.settings.load_profile("ropewalk")
 
 
 def exact(x, positions, frequencies, *, adjacent=False, factor=1.0, inverse=False):
