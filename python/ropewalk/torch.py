@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from . import Rope, Spec, _arrays
+from . import rotate as _rotate
 from ._ropewalk import _run
 
 __all__ = ["RotaryEmbedding", "rotate"]
@@ -86,6 +87,16 @@ torch.library.register_autograd("ropewalk::turn", _turn_back, setup_context=_sav
 torch.library.register_autograd("ropewalk::turn_qk", _turn_qk_back, setup_context=_save, lib=_library)
 
 
+def _is_plain(*tensors: torch.Tensor | None) -> bool:
+    """Whether nobody watches: no graph, no gradient, no transform. Then the operator's way there, some 50 us, is
+    left out."""
+    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
+        return False
+    watches = torch.is_grad_enabled()
+    return all(x is None or (type(x) is torch.Tensor and x.device.type == "cpu" and not (watches and x.requires_grad))
+               for x in tensors)
+
+
 def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | int, rope: Rope, *,
            layout: str = "bthd") -> Any:
     """q and k rotated at their positions, as new tensors; q alone if k is None.
@@ -97,6 +108,8 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
     The gradient is that of the rotation, its transpose, exact as the rotation is. Under vmap it is
     called in a loop: a dimension of batch is faster. Raises as ropewalk.rotate does; NotImplementedError for tensors of other devices.
     """
+    if _is_plain(q, k):
+        return _rotate(rope, q, positions, k=k, layout=layout)
     start = 0
     if not isinstance(positions, torch.Tensor):
         positions, start = None, positions
