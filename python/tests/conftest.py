@@ -1,5 +1,7 @@
 """What the tests share: the formula in float64, which shares nothing with the package."""
 
+import os
+
 import hypothesis
 import numpy as np
 import pytest
@@ -7,6 +9,16 @@ import pytest
 # The same examples each time, and no folder of them.
 hypothesis.settings.register_profile("ropewalk", database=None, derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ropewalk")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Packages that are missing skip their tests; where all are there, as in `make test`, a skip is a failure."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    if skipped and os.environ.get("ROPEWALK_REQUIRE_ALL_PACKAGES"):
+        reporter.write_line(f"\n{len(skipped)} skipped, which ROPEWALK_REQUIRE_ALL_PACKAGES forbids", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def exact(x, positions, frequencies, *, adjacent=False, factor=1.0, inverse=False):
