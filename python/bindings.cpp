@@ -3,16 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <ropewalk/check.hpp>
-#include <ropewalk/model.hpp>
 #include <ropewalk/ropewalk.hpp>
 #include <ropewalk/version.hpp>
 #include <span>
@@ -21,6 +17,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "bindings.hpp"
 #include "pool.hpp"
 
 namespace ropewalk::python {
@@ -39,16 +36,6 @@ void raise(const std::exception_ptr& pointer, void*) {
     if (error.code() == ErrorCode::kIo) type = PyExc_OSError;
     PyErr_SetString(type, error.what());
   }
-}
-
-// ---- Numbers ----
-
-// A new array of NumPy.
-nb::object array_from(std::vector<double> values) {
-  auto* const kept = new std::vector<double>(std::move(values));
-  const nb::capsule owner(kept,
-                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
 // ---- The operations ----
@@ -123,246 +110,92 @@ void run_rerotate(const Rope& old_rope, const Rope& new_rope, const nb::object& 
   rerotate(old_rope, new_rope, x.view, from.positions, to.positions, y.view, options());
 }
 
-// ---- Positions ----
-
-// Lists, and arrays of other integers, as dense int64.
-nb::ndarray<nb::ro> whole_numbers(const nb::object& given, const char* name) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object array = numpy.attr("asarray")(given);
-  const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
-  // An empty list is one of floats.
-  if (kind != "i" && kind != "u" && nb::cast<std::size_t>(array.attr("size")) != 0) {
-    throw nb::type_error((std::string(name) + " are of " +
-                          nb::cast<std::string>(nb::str(array.attr("dtype"))) + ", want integers")
-                             .c_str());
-  }
-  return integers_from(numpy.attr("ascontiguousarray")(array, "dtype"_a = "int64"), name,
-                       nb::dtype<std::int64_t>());
+DType rows_dtype(const std::string& given) {
+  return named<DType>(given, "dtype", {{"f32", DType::kF32}, {"f64", DType::kF64}});
 }
 
-std::span<const std::int64_t> span_of(const nb::ndarray<nb::ro>& array) {
-  return {static_cast<const std::int64_t*>(array.data()), array.shape(0)};
-}
-
-HeldPositions starting(std::int64_t start, std::optional<std::int64_t> tokens) {
-  HeldPositions held;
-  held.positions = tokens ? Positions::from(start, *tokens) : Positions::from(start);
-  return held;
-}
-
-HeldPositions with_starts(const nb::object& starts, std::optional<std::int64_t> tokens) {
-  HeldPositions held;
-  held.starts = whole_numbers(starts, "starts");
-  held.positions = tokens ? Positions::starts(span_of(held.starts), *tokens)
-                          : Positions::starts(span_of(held.starts));
-  return held;
-}
-
-HeldPositions packed(const nb::object& lengths, const nb::object& starts) {
-  HeldPositions held;
-  held.ids = whole_numbers(lengths, "lengths");
-  if (held.ids.shape(0) == 0) {
-    throw nb::value_error("lengths are empty: cumulative lengths begin with 0");
-  }
-  if (!starts.is_none()) held.starts = whole_numbers(starts, "starts");
-  held.positions = starts.is_none() ? Positions::packed(span_of(held.ids))
-                                    : Positions::packed(span_of(held.ids), span_of(held.starts));
-  return held;
-}
-
-void define_positions(nb::module_& m) {
-  nb::class_<HeldPositions>(
-      m, "Positions",
-      R"(Where tokens stand. Arrays are read when a call reads positions, and kept until then.
-
-What takes positions also takes an integer, for start(), and an array, for ids().)")
-      .def_static("start", &starting, "start"_a, "tokens"_a = nb::none(),
-                  "Token t of every sequence stands at start + t. tokens is wanted by Angles.")
-      .def_static("starts", &with_starts, "starts"_a, "tokens"_a = nb::none(),
-                  "Token t of sequence b stands at starts[b] + t.")
-      .def_static(
-          "ids", [](const nb::object& ids) { return positions_from(ids, "positions"); }, "ids"_a,
-          "Ids [tokens], [batch, tokens] or [axes, batch, tokens]; int32, int64, float32 or "
-          "float64.")
-      .def_static("packed", &packed, "lengths"_a, "starts"_a = nb::none(),
-                  R"(Sequences packed one behind the other into one row: sequence s has the tokens
-lengths[s] .. lengths[s + 1], cumulative lengths that begin with 0, and starts at starts[s], or at 0.)")
-      .def_static(
-          "contiguous",
-          [](std::int64_t tokens, std::int64_t ranks, std::int64_t rank, std::int64_t start) {
-            return HeldPositions{Positions::contiguous(tokens, ranks, rank, start), {}, {}};
-          },
-          "tokens"_a, "ranks"_a, "rank"_a, "start"_a = 0,
-          "What rank `rank` of `ranks` holds of `tokens` tokens: the rank-th slice.")
-      .def_static(
-          "zigzag",
-          [](std::int64_t tokens, std::int64_t ranks, std::int64_t rank, std::int64_t start) {
-            return HeldPositions{Positions::zigzag(tokens, ranks, rank, start), {}, {}};
-          },
-          "tokens"_a, "ranks"_a, "rank"_a, "start"_a = 0,
-          "The same of 2 x ranks slices: the rank-th and the rank-th from the end.");
-}
-
-// ---- The module ----
-
-// JSON of keywords, of which None is as if left out.
-std::string json_of(const nb::kwargs& keys) {
-  nb::dict given;
-  for (const auto& [key, value] : keys) {
-    if (!value.is_none()) given[key] = value;
-  }
-  return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(given));
-}
-
-nb::dict dict_of(const Spec& spec) {
-  return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(spec_to_json(spec)));
-}
-
-// A path, a dict as of config.json, or a configuration of transformers.
-Model model_from(const nb::object& source) {
-  const nb::module_ json = nb::module_::import_("json");
-  if (nb::isinstance<nb::dict>(source)) {
-    return Model::from_config(nb::cast<std::string>(json.attr("dumps")(source)));
-  }
-  if (nb::hasattr(source, "to_json_string")) {
-    return Model::from_config(nb::cast<std::string>(source.attr("to_json_string")(false)));
-  }
-  return Model::from_file(nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source)));
-}
-
-void define_model(nb::module_& m) {
-  nb::class_<Spec>(m, "Spec",
-                   R"(What a model says of its rotary embedding; checked when made, and immutable.
-
-Keys are those of the JSON form: head_dim, rotary_dim, rotary_offset, window_parts, pairing ("halves" or
-"adjacent"), output_pairing, clockwise, base, scaling (a dict with "type"), frequencies, attention_factor,
-axes, axis_of_pair, frequency_rounding. Only head_dim is required; None is as if left out.
-
-Raises ValueError that names the key.)")
-      .def("__init__",
-           [](Spec* self, nb::kwargs keys) { new (self) Spec(spec_from_json(json_of(keys))); })
-      .def_static(
-          "from_json", [](std::string_view json) { return spec_from_json(json); }, "json"_a,
-          "Of the text of its JSON form.")
-      .def("to_json", &spec_to_json, "Reads back to the same Spec, to the last bit.")
-      .def("to_dict", [](const Spec& spec) { return dict_of(spec); })
-      .def("__getattr__",
-           [](const Spec& spec, const nb::str& key) -> nb::object {
-             const nb::dict all = dict_of(spec);
-             if (all.contains(key)) return all[key];
-             // What the JSON form leaves out.
-             const auto name = nb::cast<std::string>(key);
-             if (name == "output_pairing") return all["pairing"];
-             if (name == "rotary_offset") return nb::int_(0);
-             if (name == "window_parts") return nb::int_(1);
-             if (name == "clockwise") return nb::bool_(false);
-             if (name == "frequency_rounding") return nb::str("none");
-             for (const std::string_view other :
-                  {"base", "scaling", "frequencies", "attention_factor", "axes", "axis_of_pair"}) {
-               if (name == other) return nb::none();
-             }
-             throw nb::attribute_error(("a Spec has no attribute '" + name + "'").c_str());
-           })
-      .def("__eq__",
-           [](const Spec& spec, const nb::object& other) {
-             return nb::isinstance<Spec>(other) &&
-                    spec_to_json(spec) == spec_to_json(nb::cast<const Spec&>(other));
-           })
-      .def("__hash__",
-           [](const Spec& spec) { return std::hash<std::string>()(spec_to_json(spec)); })
-      .def("__repr__",
-           [](const Spec& spec) { return "Spec.from_json('" + spec_to_json(spec) + "')"; })
-      .def("__reduce__", [](const nb::object& self) {
-        return nb::make_tuple(self.type().attr("from_json"),
-                              nb::make_tuple(self.attr("to_json")()));
-      });
-  nb::class_<LayerKind>(m, "LayerKind")
-      .def_prop_ro("layer_type", &LayerKind::layer_type)
-      .def_prop_ro("layer_indices",
-                   [](const LayerKind& kind) {
-                     const auto indices = kind.layer_indices();
-                     return std::vector<std::int64_t>(indices.begin(), indices.end());
-                   })
-      .def_prop_ro("rotates", &LayerKind::rotates)
-      .def_prop_ro("spec", &LayerKind::spec, nb::rv_policy::reference_internal)
-      .def_prop_ro("softmax_scale_factor", &LayerKind::softmax_scale_factor);
-  nb::class_<Model>(m, "Model")
-      .def_static(
-          "from_file", &model_from, "source"_a,
-          R"(Of a path to a config.json or a GGUF, of a dict as a config.json holds it, or of a
-configuration of transformers. Raises ValueError, OSError or NotImplementedError.)")
-      .def_static(
-          "from_preset", [](std::string_view name) { return Model::from_preset(name); }, "name"_a,
-          "A well-known model, one of ropewalk.presets().")
-      .def_prop_ro("model_type", &Model::model_type)
-      .def_prop_ro("trained_length", &Model::trained_length)
-      .def_prop_ro("kinds",
-                   [](const Model& model) {
-                     const auto kinds = model.kinds();
-                     return std::vector<LayerKind>(kinds.begin(), kinds.end());
-                   })
-      .def("layer", &Model::layer, "i"_a, nb::rv_policy::reference_internal)
-      .def("kind", &Model::kind, "layer_type"_a, nb::rv_policy::reference_internal)
-      .def_prop_ro("warnings", [](const Model& model) {
-        const auto warnings = model.warnings();
-        return std::vector<std::string>(warnings.begin(), warnings.end());
-      });
-  m.def("_presets", [] {
-    std::vector<std::string> names;
-    for (const Preset& preset : presets()) names.push_back(preset.name);
-    return names;
-  });
+// cos and sin, [batch, tokens, each x pairs].
+using Read = void (Angles::*)(std::span<double>, std::span<double>) const;
+nb::tuple read(const Angles& angles, std::int64_t each, Read function) {
+  const auto batch = static_cast<std::size_t>(angles.batch());
+  const auto tokens = static_cast<std::size_t>(angles.tokens());
+  const auto width = static_cast<std::size_t>(each * angles.pairs());
+  std::vector<double> cos(batch * tokens * width), sin(cos.size());
+  (angles.*function)(cos, sin);
+  return nb::make_tuple(array_from(std::move(cos), {batch, tokens, width}),
+                        array_from(std::move(sin), {batch, tokens, width}));
 }
 
 void define_plan(nb::module_& m) {
   nb::class_<Rope>(m, "_Rope")
       .def(nb::init<const Spec&, std::optional<std::int64_t>>(), "spec"_a, "length"_a = nb::none())
       .def_prop_ro("spec", &Rope::spec, nb::rv_policy::reference_internal)
-      .def_prop_ro("frequencies",
-                   [](const Rope& rope) {
-                     const auto all = rope.frequencies();
-                     return array_from({all.begin(), all.end()});
-                   })
+      .def_prop_ro(
+          "frequencies",
+          [](const Rope& rope) {
+            const auto all = rope.frequencies();
+            return array_from(std::vector(all.begin(), all.end()), {all.size()});
+          },
+          nb::rv_policy::move)
       .def_prop_ro("attention_factor", &Rope::attention_factor)
       .def_prop_ro("axes", &Rope::axes);
+  nb::class_<XPos>(
+      m, "XPos",
+      R"(xPos (Sun et al., arXiv 2212.10554, section 3): rows of pair i times ζ_i^((position - origin) /
+scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) / (1.4 d), d = rotary_dim.)")
+      .def(
+          "__init__",
+          [](XPos* self, const std::string& role, double scale_base, std::int64_t origin) {
+            new (self)
+                XPos{named<XPos::Role>(role, "role",
+                                       {{"query", XPos::Role::kQuery}, {"key", XPos::Role::kKey}}),
+                     scale_base, origin};
+          },
+          "role"_a, nb::kw_only(), "scale_base"_a = 512.0, "origin"_a = 0);
   nb::class_<Angles>(m, "_Angles")
       .def(nb::init<>())
       .def("_assign",
-           [](Angles& angles, const Rope& rope, const HeldPositions& positions, bool is_double,
-              double factor) {
+           [](Angles& angles, const Rope& rope, const HeldPositions& positions,
+              const std::string& dtype, double factor, const std::vector<double>& token_factors,
+              const std::optional<std::string>& as_seen_in, const std::optional<XPos>& xpos) {
+             AnglesOptions wanted{.dtype = rows_dtype(dtype),
+                                  .factor = factor,
+                                  .token_factors = token_factors,
+                                  .xpos = xpos,
+                                  .run = options()};
+             if (as_seen_in) {
+               wanted.as_seen_in = named<DType>(
+                   *as_seen_in, "as_seen_in",
+                   {{"f32", DType::kF32}, {"bf16", DType::kBf16}, {"f16", DType::kF16}});
+             }
              const nb::gil_scoped_release release;
-             angles.assign(rope, positions.positions,
-                           {.dtype = is_double ? DType::kF64 : DType::kF32,
-                            .factor = factor,
-                            .run = options()});
+             angles.assign(rope, positions.positions, wanted);
            })
       .def(
           "_assign_rows",
           [](Angles& angles, const Spec& spec, const nb::object& cos, const nb::object& sin,
-             bool is_bf16, const std::optional<HeldPositions>& positions, bool is_double) {
+             bool is_bf16, const std::optional<HeldPositions>& positions,
+             const std::string& dtype) {
             const Floats c = floats_from(cos, "cos", is_bf16), s = floats_from(sin, "sin", is_bf16);
             if (c.dtype != s.dtype || c.batch != s.batch || c.rows != s.rows ||
                 c.width != s.width) {
               throw nb::value_error("cos and sin differ in shape or dtype: they must be equal");
             }
             const GivenRows rows{c.array.data(), s.array.data(), c.dtype, c.batch, c.rows, c.width};
-            const DType dtype = is_double ? DType::kF64 : DType::kF32;
+            const DType wanted = rows_dtype(dtype);
             const nb::gil_scoped_release release;
-            if (positions) return angles.assign(spec, rows, positions->positions, dtype);
-            angles.assign(spec, rows, dtype);
+            if (positions) return angles.assign(spec, rows, positions->positions, wanted);
+            angles.assign(spec, rows, wanted);
           },
-          "spec"_a, "cos"_a, "sin"_a, "is_bf16"_a, "positions"_a.none(), "is_double"_a)
+          "spec"_a, "cos"_a, "sin"_a, "is_bf16"_a, "positions"_a.none(), "dtype"_a)
       .def_prop_ro("batch", &Angles::batch)
       .def_prop_ro("tokens", &Angles::tokens)
       .def_prop_ro("pairs", &Angles::pairs)
       .def_prop_ro("dtype", [](const Angles& angles) { return std::string(name(angles.dtype())); })
-      .def("_cos_sin", [](const Angles& angles) {
-        const auto count =
-            static_cast<std::size_t>(angles.batch() * angles.tokens() * angles.pairs());
-        std::vector<double> cos(count), sin(count);
-        angles.read_compact(std::span(cos), std::span(sin));
-        return std::pair(array_from(std::move(cos)), array_from(std::move(sin)));
-      });
+      .def("_read_compact",
+           [](const Angles& angles) { return read(angles, 1, &Angles::read_compact<double>); })
+      .def("_read_duplicated",
+           [](const Angles& angles) { return read(angles, 2, &Angles::read_duplicated<double>); });
 }
 
 void define_operations(nb::module_& m) {
@@ -390,9 +223,15 @@ void define_operations(nb::module_& m) {
       "layout"_a, "x_is_bf16"_a, "k_is_bf16"_a);
   m.def("_rerotate", &run_rerotate, "old_rope"_a, "new_rope"_a, "keys"_a, "from"_a, "to"_a,
         "out"_a.none(), "layout"_a, "is_bf16"_a);
-  m.def("_check", [](const Rope& rope, std::uint64_t seed) {
+  m.def("_check", [](const Rope& rope, std::uint64_t seed, std::optional<std::int64_t> q_heads,
+                     std::optional<std::int64_t> k_heads, std::optional<std::int64_t> tokens,
+                     std::optional<std::int64_t> positions_below) {
     CheckOptions wanted = check_options_for(rope.spec());
     wanted.seed = seed;
+    wanted.q_heads = q_heads.value_or(wanted.q_heads);
+    wanted.k_heads = k_heads.value_or(wanted.k_heads);
+    wanted.tokens = tokens.value_or(wanted.tokens);
+    wanted.positions_below = positions_below.value_or(wanted.positions_below);
     std::vector<CheckRow> rows;
     {
       const nb::gil_scoped_release release;
@@ -423,9 +262,9 @@ NB_MODULE(_ropewalk, m) {
   m.attr("__version__") = std::to_string(ROPEWALK_VERSION_MAJOR) + "." +
                           std::to_string(ROPEWALK_VERSION_MINOR) + "." +
                           std::to_string(ROPEWALK_VERSION_PATCH);
-  define_model(m);
-  define_plan(m);
+  define_specs(m);
   define_positions(m);
+  define_plan(m);
   define_operations(m);
 }
 

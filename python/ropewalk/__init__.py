@@ -21,14 +21,23 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from . import _arrays
-from ._ropewalk import LayerKind, Model, Positions, Spec, __version__
-from ._ropewalk import _Angles, _Rope, _check, _presets, _rerotate, _run, _run_angles, _set_threads, _threads
+from ._ropewalk import (
+    Grid, LayerKind, Model, Positions, QueryScale, Run, SequenceRules, Spec, TokenPositions, XPos, __version__,
+    axial_spec, centred_positions, cosmos_spec, dinov3_spec, flux2_positions, flux_positions, hunyuan_token_positions,
+    image_positions, pixel_spec, presets, qwen_image_positions, sequence_rules, spanned_positions,
+    stepped_image_positions, stepped_video_positions, token_positions, video_positions, vision_forms, vision_spec)
+from ._ropewalk import _Angles, _Rope, _check, _rerotate, _run, _run_angles, _set_threads, _threads
 
 __all__ = [
-    "Angles", "LayerKind", "Model", "Positions", "Rope", "Spec", "__version__", "backward", "backward_",
-    "check", "presets", "rerotate", "rerotate_", "rotate", "rotate_", "set_threads", "threads", "unrotate",
-    "unrotate_",
+    "Angles", "Grid", "LayerKind", "Model", "Positions", "QueryScale", "Rope", "Run", "SequenceRules", "Spec",
+    "TokenPositions", "XPos", "__version__", "axial_spec", "backward", "backward_", "centred_positions", "check",
+    "cosmos_spec", "dinov3_spec", "flux2_positions", "flux_positions", "hunyuan_token_positions", "image_positions",
+    "pixel_spec", "presets", "qwen_image_positions", "rerotate", "rerotate_", "rotate", "rotate_", "sequence_rules",
+    "set_threads", "spanned_positions", "stepped_image_positions", "stepped_video_positions", "threads",
+    "token_positions", "unrotate", "unrotate_", "video_positions", "vision_forms", "vision_spec",
 ]
 
 _ROTATE, _UNROTATE, _BACKWARD = 0, 1, 2
@@ -40,11 +49,12 @@ class Rope(_Rope):
     length: how many positions a sequence has, for the scaling rules that depend on it (dynamic, longrope).
 
     frequencies: radians per position, one per pair, float64. attention_factor: on cos and sin. axes: how many
-    coordinates a position has. spec: what it was made of.
+    coordinates a position has. spec and length: what it was made of.
     """
 
     def __init__(self, spec: Spec, length: int | None = None):
         super().__init__(spec, length)
+        self.length = length
         fields = spec.to_dict()
         for key in ("base", "scaling", "frequency_rounding"):
             fields.pop(key, None)
@@ -52,24 +62,38 @@ class Rope(_Rope):
         # What this plan is, whatever it was made of, as text: for graphs that are saved.
         self._plan = json.dumps(fields)
 
+    def __repr__(self) -> str:
+        return f"Rope({self.spec!r}{'' if self.length is None else f', {self.length}'})"
+
+    def __reduce__(self) -> Any:
+        return Rope, (self.spec, self.length)
+
 
 class Angles(_Angles):
     """Rows of cos and sin of a batch of tokens, made once and used for all layers, for q and for k.
 
     positions: as in rotate(); where they do not say how many tokens there are, Positions.start(p, tokens).
     dtype: "f32" for tensors of float32, bfloat16 and float16, "f64" for float64.
-    factor: a constant on cos and sin.
+    factor: a constant on cos and sin. token_factors: one for each token, [tokens] or [batch, tokens]: a query's
+        temperature (LayerKind.query_scale), log-n. All > 0.
+    as_seen_in: "f32", "bf16" or "f16": the angles as a checkpoint saw them, position x frequency, cos and sin in
+        float32, and those rounded to this type. For parity with such a model; outside the promise of accuracy.
+    xpos: an XPos.
+
+    batch (1 if the rows serve every sequence), tokens, pairs, dtype: of the rows.
     """
 
-    def __init__(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0):
+    def __init__(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0,
+                 token_factors: Any = None, as_seen_in: str | None = None, xpos: XPos | None = None):
         super().__init__()
-        self.assign(rope, positions, dtype=dtype, factor=factor)
+        self.assign(rope, positions, dtype=dtype, factor=factor, token_factors=token_factors, as_seen_in=as_seen_in,
+                    xpos=xpos)
 
-    def assign(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0) -> None:
+    def assign(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0,
+               token_factors: Any = None, as_seen_in: str | None = None, xpos: XPos | None = None) -> None:
         """New rows in the same memory. If it raises, the old rows stay."""
-        if dtype not in ("f32", "f64"):
-            raise ValueError(f"dtype is {dtype!r}, want 'f32' or 'f64'")
-        self._assign(rope, _arrays.positions(positions), dtype == "f64", factor)
+        factors = [] if token_factors is None else np.asarray(token_factors, np.float64).ravel()
+        self._assign(rope, _arrays.positions(positions), dtype, factor, factors, as_seen_in, xpos)
 
     @classmethod
     def of_rows(cls, spec: Spec, cos: Any, sin: Any, positions: Any = None, *, dtype: str = "f32") -> Angles:
@@ -79,8 +103,6 @@ class Angles(_Angles):
         each token; with integer positions the row of that number. width: rotary_dim / 2, or rotary_dim where
         each is there twice. Of spec, the dimensions and pairings are used.
         """
-        if dtype not in ("f32", "f64"):
-            raise ValueError(f"dtype is {dtype!r}, want 'f32' or 'f64'")
         angles = cls.__new__(cls)
         _Angles.__init__(angles)
         (cos, is_bf16), (sin, sin_is_bf16) = (_arrays.taken(_arrays.dense(x), name)
@@ -88,18 +110,31 @@ class Angles(_Angles):
         if is_bf16 != sin_is_bf16:
             raise TypeError("cos and sin differ in dtype: they must be equal")
         rows = None if positions is None else _arrays.positions(positions)
-        angles._assign_rows(spec, cos, sin, is_bf16, rows, dtype == "f64")
+        angles._assign_rows(spec, cos, sin, is_bf16, rows, dtype)
         return angles
 
     @property
-    def cos(self) -> Any:
+    def cos(self) -> np.ndarray:
         """[batch, tokens, pairs], float64, all factors included: what rotate() multiplies by."""
-        return self._cos_sin()[0].reshape(self.batch, self.tokens, self.pairs)
+        return self._read_compact()[0]
 
     @property
-    def sin(self) -> Any:
+    def sin(self) -> np.ndarray:
         """As cos."""
-        return self._cos_sin()[1].reshape(self.batch, self.tokens, self.pairs)
+        return self._read_compact()[1]
+
+    def read_compact(self) -> tuple[np.ndarray, np.ndarray]:
+        """cos and sin, [batch, tokens, pairs], float64: for kernels of one's own."""
+        return self._read_compact()
+
+    def read_duplicated(self) -> tuple[np.ndarray, np.ndarray]:
+        """cos and sin, [batch, tokens, rotary_dim], each value twice, as the elements of a head are paired."""
+        return self._read_duplicated()
+
+    def read_complex(self) -> np.ndarray:
+        """cos + i sin, [batch, tokens, pairs], complex128."""
+        cos, sin = self._read_compact()
+        return cos + 1j * sin
 
 
 def _run_any(operation, source, x, positions, k, out_x, out_k, layout):
@@ -215,17 +250,13 @@ def rerotate_(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *,
     return keys
 
 
-def check(rope: Rope, *, seed: int = 1) -> list[dict[str, Any]]:
-    """The properties of the rotation, measured: rows of property, dtype, shift, worst, bound and ok.
+def check(rope: Rope, *, q_heads: int | None = None, k_heads: int | None = None, tokens: int | None = None,
+          positions_below: int | None = None, seed: int = 1) -> list[dict[str, Any]]:
+    """The properties of the rotation, measured on random q and k: rows of property, dtype, shift, worst, bound and ok.
 
-    See `ropewalk check` of the command line.
+    Tokens stand at random positions 0 .. positions_below (4096). None: as `ropewalk check` has it.
     """
-    return _check(rope, seed)
-
-
-def presets() -> list[str]:
-    """The names that Model.from_preset takes."""
-    return _presets()
+    return _check(rope, seed, q_heads, k_heads, tokens, positions_below)
 
 
 def threads() -> int:

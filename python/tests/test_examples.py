@@ -17,6 +17,11 @@ def test_a_first_rotation_is_that_of_the_other_languages():
     assert printed("first_rotation.py") == "q[0] = 1.28675\n"  # cos(1000000) - sin(1000000)
 
 
+def test_positions_of_images_are_those_of_the_page():
+    page = (ROOT / "docs/axes.md").read_text()
+    assert f"```text\n{printed('image_positions.py')}```" in page
+
+
 def test_the_tutorial_prints_what_its_page_says():
     pytest.importorskip("torch")
     pytest.importorskip("transformers")

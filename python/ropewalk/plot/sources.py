@@ -94,7 +94,7 @@ def _described(spec: Spec) -> str:
     if spec.base is None:
         return "given frequencies"
     words = [f"base {spec.base:.15g}"]
-    if spec.scaling:
+    if spec.scaling["type"] != "default":
         words.append(spec.scaling["type"])
         words += [f"{key} {spec.scaling[key]:.15g}" for key in ("factor", "alpha") if key in spec.scaling]
     return ", ".join(words)
