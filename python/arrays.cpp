@@ -110,23 +110,37 @@ bool is_dense(const Array& array) {
   return true;
 }
 
+struct Unwrapped {
+  nb::handle object;
+  bool is_bf16;
+};
+Unwrapped unwrapped(nb::handle given) {
+  if (PyTuple_CheckExact(given.ptr()) && PyTuple_GET_SIZE(given.ptr()) == 1) {
+    return {PyTuple_GET_ITEM(given.ptr(), 0), true};
+  }
+  return {given, false};
+}
+
 }  // namespace
 
-Input input_from(nb::handle object, const Argument& argument, bool is_bf16) {
+Input input_from(nb::handle given, const Argument& argument) {
+  const auto [object, is_bf16] = unwrapped(given);
   Input input;
   if (!nb::try_cast(object, input.array, false)) refuse(object, argument.name, false);
   input.view = ConstTensorView(view_of<ConstTensorView::Base>(input.array, argument, is_bf16));
   return input;
 }
 
-Output output_from(nb::handle object, const Argument& argument, bool is_bf16) {
+Output output_from(nb::handle given, const Argument& argument) {
+  const auto [object, is_bf16] = unwrapped(given);
   Output output;
   if (!nb::try_cast(object, output.array, false)) refuse(object, argument.name, true);
   output.view = view_of<TensorView>(output.array, argument, is_bf16);
   return output;
 }
 
-Floats floats_from(nb::handle object, const char* name, bool is_bf16) {
+Floats floats_from(nb::handle given, const char* name) {
+  const auto [object, is_bf16] = unwrapped(given);
   Floats floats{};
   if (!nb::try_cast(object, floats.array, false)) refuse(object, name, false);
   check_device(floats.array, name);

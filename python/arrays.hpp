@@ -35,10 +35,10 @@ struct Output {
 };
 
 // Raise TypeError for what is no array, BufferError for one that is read-only or not in this machine's
-// memory, ValueError for a dtype or a number of dimensions that no tensor has. is_bf16: the elements,
-// which the array says are 16-bit integers, are of bf16: NumPy hands out none of its own.
-Input input_from(nb::handle object, const Argument& argument, bool is_bf16);
-Output output_from(nb::handle object, const Argument& argument, bool is_bf16);
+// memory, ValueError for a dtype or a number of dimensions that no tensor has. A tuple of one array of
+// 16-bit integers is one of bf16: NumPy hands out none of its own.
+Input input_from(nb::handle object, const Argument& argument);
+Output output_from(nb::handle object, const Argument& argument);
 
 // A dense array of floats, [rows, width] or [batch, rows, width].
 struct Floats {
@@ -46,7 +46,7 @@ struct Floats {
   DType dtype;
   std::int64_t batch, rows, width;
 };
-Floats floats_from(nb::handle object, const char* name, bool is_bf16);
+Floats floats_from(nb::handle object, const char* name);
 
 // Positions, and what keeps their memory.
 struct HeldPositions {

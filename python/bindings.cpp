@@ -45,7 +45,6 @@ enum Operation : int { kRotate, kUnrotate, kBackward };
 struct Tensors {
   nb::object x, k, out_x, out_k;  // None where there is none; out_x None: in place
   std::string layout;
-  bool x_is_bf16, k_is_bf16;
 };
 
 Options options() { return {.parallel = parallel_for()}; }
@@ -58,8 +57,8 @@ void run(Operation operation, const Source& source, const Tensors& given,
   const bool has_k = !given.k.is_none();
   const char* const x_name = has_k ? "q" : "x";
   if (given.out_x.is_none()) {
-    const Output x = output_from(given.x, argument(x_name), given.x_is_bf16);
-    const Output k = has_k ? output_from(given.k, argument("k"), given.k_is_bf16) : Output{};
+    const Output x = output_from(given.x, argument(x_name));
+    const Output k = has_k ? output_from(given.k, argument("k")) : Output{};
     const nb::gil_scoped_release release;
     const auto call = [&](auto function) {
       if (has_k) return function(source, x.view, k.view, positions..., options());
@@ -72,11 +71,10 @@ void run(Operation operation, const Source& source, const Tensors& given,
     }
     return;
   }
-  const Input x = input_from(given.x, argument(x_name), given.x_is_bf16);
-  const Input k = has_k ? input_from(given.k, argument("k"), given.k_is_bf16) : Input{};
-  const Output out_x = output_from(given.out_x, argument(has_k ? "out_q" : "out"), given.x_is_bf16);
-  const Output out_k =
-      has_k ? output_from(given.out_k, argument("out_k"), given.k_is_bf16) : Output{};
+  const Input x = input_from(given.x, argument(x_name));
+  const Input k = has_k ? input_from(given.k, argument("k")) : Input{};
+  const Output out_x = output_from(given.out_x, argument(has_k ? "out_q" : "out"));
+  const Output out_k = has_k ? output_from(given.out_k, argument("out_k")) : Output{};
   const nb::gil_scoped_release release;
   const auto call = [&](auto function) {
     if constexpr (sizeof...(Rest) > 0) {
@@ -98,14 +96,14 @@ void run(Operation operation, const Source& source, const Tensors& given,
 
 void run_rerotate(const Rope& old_rope, const Rope& new_rope, const nb::object& keys,
                   const HeldPositions& from, const HeldPositions& to, const nb::object& out,
-                  const std::string& layout, bool is_bf16) {
+                  const std::string& layout) {
   if (out.is_none()) {
-    const Output x = output_from(keys, {"keys", layout}, is_bf16);
+    const Output x = output_from(keys, {"keys", layout});
     const nb::gil_scoped_release release;
     return rerotate(old_rope, new_rope, x.view, from.positions, to.positions, options());
   }
-  const Input x = input_from(keys, {"keys", layout}, is_bf16);
-  const Output y = output_from(out, {"out", layout}, is_bf16);
+  const Input x = input_from(keys, {"keys", layout});
+  const Output y = output_from(out, {"out", layout});
   const nb::gil_scoped_release release;
   rerotate(old_rope, new_rope, x.view, from.positions, to.positions, y.view, options());
 }
@@ -174,9 +172,8 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
       .def(
           "_assign_rows",
           [](Angles& angles, const Spec& spec, const nb::object& cos, const nb::object& sin,
-             bool is_bf16, const std::optional<HeldPositions>& positions,
-             const std::string& dtype) {
-            const Floats c = floats_from(cos, "cos", is_bf16), s = floats_from(sin, "sin", is_bf16);
+             const std::optional<HeldPositions>& positions, const std::string& dtype) {
+            const Floats c = floats_from(cos, "cos"), s = floats_from(sin, "sin");
             if (c.dtype != s.dtype || c.batch != s.batch || c.rows != s.rows ||
                 c.width != s.width) {
               throw nb::value_error("cos and sin differ in shape or dtype: they must be equal");
@@ -187,7 +184,7 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
             if (positions) return angles.assign(spec, rows, positions->positions, wanted);
             angles.assign(spec, rows, wanted);
           },
-          "spec"_a, "cos"_a, "sin"_a, "is_bf16"_a, "positions"_a.none(), "dtype"_a)
+          "spec"_a, "cos"_a, "sin"_a, "positions"_a.none(), "dtype"_a)
       .def_prop_ro("batch", &Angles::batch)
       .def_prop_ro("tokens", &Angles::tokens)
       .def_prop_ro("pairs", &Angles::pairs)
@@ -202,27 +199,26 @@ void define_operations(nb::module_& m) {
   m.def(
       "_run",
       [](int operation, const Rope& rope, const HeldPositions& positions, nb::object x,
-         nb::object k, nb::object out_x, nb::object out_k, std::string layout, bool x_is_bf16,
-         bool k_is_bf16) {
+         nb::object k, nb::object out_x, nb::object out_k, std::string layout) {
         run(static_cast<Operation>(operation), rope,
             Tensors{std::move(x), std::move(k), std::move(out_x), std::move(out_k),
-                    std::move(layout), x_is_bf16, k_is_bf16},
+                    std::move(layout)},
             positions.positions);
       },
       "operation"_a, "rope"_a, "positions"_a, "x"_a, "k"_a.none(), "out_x"_a.none(),
-      "out_k"_a.none(), "layout"_a, "x_is_bf16"_a, "k_is_bf16"_a);
+      "out_k"_a.none(), "layout"_a);
   m.def(
       "_run_angles",
       [](int operation, const Angles& angles, nb::object x, nb::object k, nb::object out_x,
-         nb::object out_k, std::string layout, bool x_is_bf16, bool k_is_bf16) {
+         nb::object out_k, std::string layout) {
         run(static_cast<Operation>(operation), angles,
             Tensors{std::move(x), std::move(k), std::move(out_x), std::move(out_k),
-                    std::move(layout), x_is_bf16, k_is_bf16});
+                    std::move(layout)});
       },
       "operation"_a, "angles"_a, "x"_a, "k"_a.none(), "out_x"_a.none(), "out_k"_a.none(),
-      "layout"_a, "x_is_bf16"_a, "k_is_bf16"_a);
+      "layout"_a);
   m.def("_rerotate", &run_rerotate, "old_rope"_a, "new_rope"_a, "keys"_a, "from"_a, "to"_a,
-        "out"_a.none(), "layout"_a, "is_bf16"_a);
+        "out"_a.none(), "layout"_a);
   m.def("_check", [](const Rope& rope, std::uint64_t seed, std::optional<std::int64_t> q_heads,
                      std::optional<std::int64_t> k_heads, std::optional<std::int64_t> tokens,
                      std::optional<std::int64_t> positions_below) {

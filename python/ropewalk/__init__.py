@@ -105,12 +105,8 @@ class Angles(_Angles):
         """
         angles = cls.__new__(cls)
         _Angles.__init__(angles)
-        (cos, is_bf16), (sin, sin_is_bf16) = (_arrays.taken(_arrays.dense(x), name)
-                                              for x, name in ((cos, "cos"), (sin, "sin")))
-        if is_bf16 != sin_is_bf16:
-            raise TypeError("cos and sin differ in dtype: they must be equal")
-        rows = None if positions is None else _arrays.positions(positions)
-        angles._assign_rows(spec, cos, sin, is_bf16, rows, dtype)
+        cos, sin = (_arrays.taken(_arrays.dense(x), name) for x, name in ((cos, "cos"), (sin, "sin")))
+        angles._assign_rows(spec, cos, sin, None if positions is None else _arrays.positions(positions), dtype)
         return angles
 
     @property
@@ -137,44 +133,57 @@ class Angles(_Angles):
         return cos + 1j * sin
 
 
-def _run_any(operation, source, x, positions, k, out_x, out_k, layout):
-    x, x_is_bf16 = _arrays.taken(x, "x" if k is None else "q")
-    k, k_is_bf16 = _arrays.taken(k, "k")
+def _run_any(operation, source, x, positions, k, outs, layout):
+    """outs: None in place, else where the results go, or (None, None) for new arrays. Returns what was written to."""
+    one = k is None
+    given_x = _arrays.taken(x, "x" if one else "q")
+    given_k = None if one else _arrays.taken(k, "k")
+    if outs is None:
+        out_x = out_k = to_x = to_k = None
+    else:
+        out_x, out_k = outs
+        out_x = _arrays.empty_like(x, "x") if out_x is None else out_x
+        to_x = _arrays.taken(out_x, "out" if one else "out_q")
+        to_k = None
+        if not one:
+            out_k = _arrays.empty_like(k, "k") if out_k is None else out_k
+            to_k = _arrays.taken(out_k, "out_k")
     if isinstance(source, Rope):
-        _run(operation, source, _arrays.positions(positions), x, k, out_x, out_k, layout, x_is_bf16, k_is_bf16)
-        return
-    if not isinstance(source, Angles):
+        _run(operation, source, _arrays.positions(positions), given_x, given_k, to_x, to_k, layout)
+    elif not isinstance(source, Angles):
         raise TypeError(f"the first argument is a {type(source).__name__}, want ropewalk.Rope or ropewalk.Angles")
-    if positions is not None:
+    elif positions is not None:
         raise TypeError("positions are given beside Angles, which were made of positions: leave them out")
-    _run_angles(operation, source, x, k, out_x, out_k, layout, x_is_bf16, k_is_bf16)
-
-
-def _outputs(x, k, out):
-    if k is None:
-        return (_arrays.empty_like(x, "x") if out is None else out), None
-    if out is None:
-        return _arrays.empty_like(x, "x"), _arrays.empty_like(k, "k")
-    if not isinstance(out, (tuple, list)) or len(out) != 2:
-        raise TypeError("out is not a pair: with k it is (out_q, out_k)")
-    return out
+    else:
+        _run_angles(operation, source, given_x, given_k, to_x, to_k, layout)
+    if outs is None:
+        _arrays.written(x, k)
+    else:
+        _arrays.written(*outs)
+    return out_x, out_k
 
 
 def _functional(operation, source, x, positions, k, out, layout):
-    out_x, out_k = _outputs(x, k, out)
-    if out is not None:
-        _arrays.check_writable(out_x, "out")
-        _arrays.check_writable(out_k, "out_k")
-    _run_any(operation, source, x, positions, k, _arrays.taken(out_x, "out")[0], _arrays.taken(out_k, "out_k")[0], layout)
+    if k is None:
+        outs = out, None
+        names = ("out", "")
+    else:
+        if out is not None and (not isinstance(out, (tuple, list)) or len(out) != 2):
+            raise TypeError("out is not a pair: with k it is (out_q, out_k)")
+        outs = (None, None) if out is None else out
+        names = ("out_q", "out_k")
+    for each, name in zip(outs, names):
+        _arrays.check_writable(each, name)
+    out_x, out_k = _run_any(operation, source, x, positions, k, outs, layout)
     if k is None:
         return _arrays.returned(x, out_x)
     return _arrays.returned(x, out_x), _arrays.returned(k, out_k)
 
 
 def _in_place(operation, source, x, positions, k, layout):
-    _arrays.check_writable(x, "x")
+    _arrays.check_writable(x, "x" if k is None else "q")
     _arrays.check_writable(k, "k")
-    _run_any(operation, source, x, positions, k, None, None, layout)
+    _run_any(operation, source, x, positions, k, None, layout)
     return x if k is None else (x, k)
 
 
@@ -231,22 +240,21 @@ def backward_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k
 def rerotate(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, out: Any = None,
              layout: str = "bthd") -> Any:
     """Keys that old_rope rotated at positions from_, as new_rope would have rotated them at `to`."""
-    if out is None:
-        target = _arrays.empty_like(keys, "keys")
-    else:
-        _arrays.check_writable(out, "out")
-        target = out
-    taken, is_bf16 = _arrays.taken(keys, "keys")
+    _arrays.check_writable(out, "out")
+    taken = _arrays.taken(keys, "keys")
+    target = _arrays.empty_like(keys, "keys") if out is None else out
     _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to),
-              _arrays.taken(target, "out")[0], layout, is_bf16)
+              _arrays.taken(target, "out"), layout)
+    _arrays.written(out)
     return _arrays.returned(keys, target)
 
 
 def rerotate_(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, layout: str = "bthd") -> Any:
     """rerotate() in place."""
     _arrays.check_writable(keys, "keys")
-    taken, is_bf16 = _arrays.taken(keys, "keys")
-    _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to), None, layout, is_bf16)
+    taken = _arrays.taken(keys, "keys")
+    _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to), None, layout)
+    _arrays.written(keys)
     return keys
 
 

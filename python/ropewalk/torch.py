@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
-from . import Rope, Spec, _arrays
+from . import Rope, Spec, backward
 from . import rotate as _rotate
-from ._ropewalk import _run
 
 __all__ = ["RotaryEmbedding", "rotate"]
 
-_ROTATE, _BACKWARD = 0, 2
+_ROTATE, _BACKWARD = 0, 1
+_CALLS = _rotate, backward
 
 
 @functools.lru_cache(maxsize=1024)
@@ -38,17 +38,11 @@ def _positions(positions: torch.Tensor | None, start: int) -> Any:
 
 
 def _turn(x, positions, start, plan, layout, operation):
-    out = torch.empty_like(x)
-    _run(operation, _rope(plan), _arrays.positions(_positions(positions, start)), x.detach(), None, out, None, layout,
-         False, False)
-    return out
+    return _CALLS[operation](_rope(plan), x.detach(), _positions(positions, start), layout=layout)
 
 
 def _turn_qk(q, k, positions, start, plan, layout, operation):
-    out_q, out_k = torch.empty_like(q), torch.empty_like(k)
-    _run(operation, _rope(plan), _arrays.positions(_positions(positions, start)), q.detach(), k.detach(), out_q, out_k,
-         layout, False, False)
-    return out_q, out_k
+    return _CALLS[operation](_rope(plan), q.detach(), _positions(positions, start), k=k.detach(), layout=layout)
 
 
 _library.impl("turn", _turn, "CPU")
@@ -93,7 +87,7 @@ def _is_plain(*tensors: torch.Tensor | None) -> bool:
     if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
         return False
     watches = torch.is_grad_enabled()
-    return all(x is None or (type(x) is torch.Tensor and x.device.type == "cpu" and not (watches and x.requires_grad))
+    return all(x is None or (type(x) is torch.Tensor and x.is_cpu and not (watches and x.requires_grad) and not x.is_neg())
                for x in tensors)
 
 
@@ -108,6 +102,8 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
     The gradient is that of the rotation, its transpose, exact as the rotation is. Under vmap it is
     called in a loop: a dimension of batch is faster. Raises as ropewalk.rotate does; NotImplementedError for tensors of other devices.
     """
+    if isinstance(positions, torch.Tensor) and positions.requires_grad:
+        raise NotImplementedError("positions requires grad, and angles have no gradient here: give positions.detach()")
     if _is_plain(q, k):
         return _rotate(rope, q, positions, k=k, layout=layout)
     start = 0
