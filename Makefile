@@ -17,7 +17,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench docs python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test docs bench bench-peers bench-report instructions fuzz install asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test docs bench bench-peers bench-python bench-report instructions fuzz install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -60,7 +60,13 @@ bench-peers: setup  ## beside ggml, onnxruntime, PyTorch and others: speed and e
 	@JOBS=$(JOBS) bench/peers/setup
 	@build/peers/bin/python bench/peers/compare.py
 
-bench-report: setup  ## measure, and write docs/performance.md; BENCH=FILE, PEERS=FILE: of what was measured
+bench-python: setup  ## the Python package's calls beside PyTorch's own, one thread
+	@scripts/setup --python
+	@cmake --preset release -D ROPEWALK_PYTHON=ON -D Python_EXECUTABLE="$$PWD/build/python/bin/python" > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_python ropewalk_cli
+	@build/python/bin/python bench/package.py
+
+bench-report: setup  ## measure, and write docs/performance.md; BENCH=FILE, PEERS=FILE, PACKAGE=FILE: of what was measured
 	@scripts/setup --report
 ifeq ($(BENCH),)
 	@cmake --preset release > /dev/null
@@ -68,7 +74,8 @@ ifeq ($(BENCH),)
 	@OMP_PROC_BIND=true build/release/ropewalk bench --json > build/bench.json
 endif
 	@build/report/bin/python scripts/write_performance.py --bench $(or $(BENCH),build/bench.json) \
-	  $(addprefix --peers ,$(or $(PEERS),$(wildcard build/peers.json)))
+	  $(addprefix --peers ,$(or $(PEERS),$(wildcard build/peers.json))) \
+	  $(addprefix --package ,$(or $(PACKAGE),$(wildcard build/package.json)))
 
 instructions: setup  ## count the instructions of a few calls, and record them in tests/instructions.json
 	@cmake --preset release > /dev/null

@@ -1,6 +1,7 @@
 """The tables of docs/performance.md, made of what was measured. See write_performance.py.
 
-Each function takes the JSON of `ropewalk bench` or of bench/peers and returns lines of Markdown.
+Each function takes the JSON of `ropewalk bench`, of bench/peers or of bench/package.py and returns lines of
+Markdown.
 """
 
 import math
@@ -242,6 +243,15 @@ def peers_not_measured(measured):
     return [f"- {row['peer']}: {row['why']}" for row in rows] or ["None was left out."]
 
 
+def package(measured, group):
+    """Calls of the Python package and beside it: their times, and as shares of the first of them."""
+    rows = [row for row in measured["rows"] if row["group"] == group]
+    first = next(row for row in rows if row["call"] != "C++")
+    return table(["call", "result in", "time", "times as long as the first"],
+                 [[row["call"], {"in place": "place", "given": "a given tensor", "new": "a new tensor"}[row["makes"]],
+                   time(row["ns"]), number(row["ns"] / first["ns"], "{:.2g}")] for row in rows], left=2)
+
+
 # The blocks of the page: name -> (which JSON, the function).
 BLOCKS = {
     "machine": ("bench", bench_machine),
@@ -253,6 +263,9 @@ BLOCKS = {
     "memory": ("bench", memory),
     "calls": ("bench", calls),
     "spread": ("bench", spread),
+    "package machine": ("package", peers_machine),
+    "package large": ("package", lambda measured: package(measured, "large")),
+    "package decode": ("package", lambda measured: package(measured, "decode")),
     "peers machine": ("peers", peers_machine),
     "peers means": ("peers", peers_means),
     "peers": ("peers", peers),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes what was measured into docs/performance.md, or checks it:
 
-    write_performance.py [--bench FILE] [--peers FILE] [ROOT]
+    write_performance.py [--bench FILE] [--peers FILE] [--package FILE] [ROOT]
     write_performance.py --check [ROOT]
 
-FILE is what `ropewalk bench --json` or bench/peers printed. It is kept in docs/performance.json, and the
+FILE is what `ropewalk bench --json`, bench/peers or bench/package.py printed. It is kept in docs/performance.json, and the
 page and its chart, docs/performance.svg, are made of that. Without a FILE, what was kept is written again.
 The page says where the tables go:
 
@@ -89,12 +89,13 @@ def main(arguments):
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--bench", type=Path)
     parser.add_argument("--peers", type=Path)
+    parser.add_argument("--package", type=Path)
     parser.add_argument("root", type=Path, nargs="?", default=Path(__file__).resolve().parent.parent)
     options = parser.parse_args(arguments)
     docs = options.root / "docs"
     page, store = docs / "performance.md", docs / "performance.json"
     kept = json.loads(store.read_text(encoding="utf-8")) if store.is_file() else {}
-    for source in ("bench", "peers"):
+    for source in ("bench", "peers", "package"):
         file = getattr(options, source)
         if file:
             kept[source] = rounded(json.loads(file.read_text(encoding="utf-8")))

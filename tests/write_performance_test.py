@@ -119,6 +119,15 @@ class Tables(unittest.TestCase):
         self.assertEqual(performance_tables.peers_not_measured(PEERS),
                          ["- mlx: no wheel for this machine"])
 
+    def test_calls_of_the_package_are_held_against_the_first_of_them(self):
+        rows = [("decode", "C++", "in place", 400.0), ("decode", "rotate_", "in place", 2000.0),
+                ("decode", "eager", "new", 9000.0), ("large", "rotate_", "in place", 5e6)]
+        measured = {"rows": [dict(zip(("group", "call", "makes", "ns"), row)) for row in rows]}
+        self.assertEqual(self.cells("package decode", measured)[2:],
+                         [["C++", "place", "400 ns", "0.2"], ["rotate_", "place", "2 us", "1"],
+                          ["eager", "a new tensor", "9 us", "4.5"]])
+        self.assertEqual(self.cells("package large", measured)[2:], [["rotate_", "place", "5 ms", "1"]])
+
     def test_times_and_sizes_have_three_digits_and_a_unit(self):
         self.assertEqual([performance_tables.time(ns) for ns in (1.234, 999, 1000, 23456, 7.5e6)],
                          ["1.23 ns", "999 ns", "1 us", "23.5 us", "7.5 ms"])

@@ -7,8 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-from native import BUILD
-
 
 def cpu():
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -23,9 +21,9 @@ def system():
         return platform.system()
 
 
-def compiler():
-    """What ropewalk and ggml were built with."""
-    cache = (BUILD / "ropewalk/CMakeCache.txt").read_text(encoding="utf-8")
+def compiler(build):
+    """What was built with in this folder."""
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
     path = re.search(r"^CMAKE_CXX_COMPILER:[A-Z]+=(.*)$", cache, re.MULTILINE)[1]
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
     return version.split("\n")[0]
@@ -38,8 +36,9 @@ def commit():
     return asked.stdout.strip()
 
 
-def machine(versions, library):
+def machine(versions, build):
+    """build: where ropewalk was built."""
     return {"cpu": cpu(), "cores": os.cpu_count(), "os": f"{system()}, Linux {platform.release()}",
-            "compiler": compiler(), "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-            "commit": commit() if library is None else "another library",
+            "compiler": compiler(build), "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+            "commit": commit(),
             "versions": {"python": platform.python_version(), **versions}}
