@@ -9,6 +9,8 @@
 namespace ropewalk::python {
 namespace {
 
+std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
 std::string type_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(nb::type_name(object.type())));
 }
@@ -25,6 +27,14 @@ std::string joined(const Parts&... parts) {
   nb::ndarray<nb::ro> readable;
   if (writable && nb::try_cast(object, readable, false)) {
     throw nb::buffer_error(joined(name, " is read-only, and would be written").c_str());
+  }
+  if (nb::hasattr(object, "dtype")) {
+    const nb::object dtype = object.attr("dtype");
+    throw nb::type_error(
+        joined(name, " is a ", type_of(object), " of ", text_of(dtype),
+               ", want float32, bfloat16, float16 or float64 in the order of bytes "
+               "of this machine, and strides that are multiples of an element")
+            .c_str());
   }
   throw nb::type_error(joined(name, " is a ", type_of(object),
                               ", want an array: of NumPy, PyTorch or JAX, or anything with DLPack "

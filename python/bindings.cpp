@@ -7,10 +7,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <ropewalk/check.hpp>
 #include <ropewalk/ropewalk.hpp>
 #include <ropewalk/version.hpp>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,10 +51,25 @@ struct Tensors {
 
 Options options() { return {.parallel = parallel_for()}; }
 
+// Rows, and who uses them: Python's threads may, at once.
+struct HeldAngles {
+  Angles angles;
+  mutable std::shared_mutex mutex;
+};
+
+// What a call reads its angles from; taken and given back without the interpreter's lock, of which a
+// thread in assign() may be in want.
+const Rope& read(const Rope& rope) { return rope; }
+const Angles& read(const HeldAngles& held) { return held.angles; }
+int locked(const Rope& /*rope*/) { return 0; }
+std::shared_lock<std::shared_mutex> locked(const HeldAngles& held) {
+  return std::shared_lock(held.mutex);
+}
+
 // Of x, or of x and k, with whatever gives the angles; in place if there are no outputs.
 template <class Source, class... Rest>
-void run(Operation operation, const Source& source, const Tensors& given,
-         const Rest&... positions) {
+void run(Operation operation, const Source& held, const Tensors& given, const Rest&... positions) {
+  const auto& source = read(held);
   const auto argument = [&](const char* name) { return Argument{name, given.layout}; };
   const bool has_k = !given.k.is_none();
   const char* const x_name = has_k ? "q" : "x";
@@ -60,6 +77,7 @@ void run(Operation operation, const Source& source, const Tensors& given,
     const Output x = output_from(given.x, argument(x_name));
     const Output k = has_k ? output_from(given.k, argument("k")) : Output{};
     const nb::gil_scoped_release release;
+    [[maybe_unused]] const auto lock = locked(held);
     const auto call = [&](auto function) {
       if (has_k) return function(source, x.view, k.view, positions..., options());
       function(source, x.view, positions..., options());
@@ -76,6 +94,7 @@ void run(Operation operation, const Source& source, const Tensors& given,
   const Output out_x = output_from(given.out_x, argument(has_k ? "out_q" : "out"));
   const Output out_k = has_k ? output_from(given.out_k, argument("out_k")) : Output{};
   const nb::gil_scoped_release release;
+  [[maybe_unused]] const auto lock = locked(held);
   const auto call = [&](auto function) {
     if constexpr (sizeof...(Rest) > 0) {
       if (has_k)
@@ -114,7 +133,9 @@ DType rows_dtype(const std::string& given) {
 
 // cos and sin, [batch, tokens, each x pairs].
 using Read = void (Angles::*)(std::span<double>, std::span<double>) const;
-nb::tuple read(const Angles& angles, std::int64_t each, Read function) {
+nb::tuple read(const HeldAngles& held, std::int64_t each, Read function) {
+  const std::shared_lock lock(held.mutex);
+  const Angles& angles = held.angles;
   const auto batch = static_cast<std::size_t>(angles.batch());
   const auto tokens = static_cast<std::size_t>(angles.tokens());
   const auto width = static_cast<std::size_t>(each * angles.pairs());
@@ -122,6 +143,13 @@ nb::tuple read(const Angles& angles, std::int64_t each, Read function) {
   (angles.*function)(cos, sin);
   return nb::make_tuple(array_from(std::move(cos), {batch, tokens, width}),
                         array_from(std::move(sin), {batch, tokens, width}));
+}
+
+auto of(std::int64_t (Angles::*count)() const noexcept) {
+  return [count](const HeldAngles& held) {
+    const std::shared_lock lock(held.mutex);
+    return (held.angles.*count)();
+  };
 }
 
 void define_plan(nb::module_& m) {
@@ -150,10 +178,10 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
                      scale_base, origin};
           },
           "role"_a, nb::kw_only(), "scale_base"_a = 512.0, "origin"_a = 0);
-  nb::class_<Angles>(m, "_Angles")
+  nb::class_<HeldAngles>(m, "_Angles")
       .def(nb::init<>())
       .def("_assign",
-           [](Angles& angles, const Rope& rope, const HeldPositions& positions,
+           [](HeldAngles& held, const Rope& rope, const HeldPositions& positions,
               const std::string& dtype, double factor, const std::vector<double>& token_factors,
               const std::optional<std::string>& as_seen_in, const std::optional<XPos>& xpos) {
              AnglesOptions wanted{.dtype = rows_dtype(dtype),
@@ -167,11 +195,12 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
                    {{"f32", DType::kF32}, {"bf16", DType::kBf16}, {"f16", DType::kF16}});
              }
              const nb::gil_scoped_release release;
-             angles.assign(rope, positions.positions, wanted);
+             const std::unique_lock lock(held.mutex);
+             held.angles.assign(rope, positions.positions, wanted);
            })
       .def(
           "_assign_rows",
-          [](Angles& angles, const Spec& spec, const nb::object& cos, const nb::object& sin,
+          [](HeldAngles& held, const Spec& spec, const nb::object& cos, const nb::object& sin,
              const std::optional<HeldPositions>& positions, const std::string& dtype) {
             const Floats c = floats_from(cos, "cos"), s = floats_from(sin, "sin");
             if (c.dtype != s.dtype || c.batch != s.batch || c.rows != s.rows ||
@@ -181,18 +210,23 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
             const GivenRows rows{c.array.data(), s.array.data(), c.dtype, c.batch, c.rows, c.width};
             const DType wanted = rows_dtype(dtype);
             const nb::gil_scoped_release release;
-            if (positions) return angles.assign(spec, rows, positions->positions, wanted);
-            angles.assign(spec, rows, wanted);
+            const std::unique_lock lock(held.mutex);
+            if (positions) return held.angles.assign(spec, rows, positions->positions, wanted);
+            held.angles.assign(spec, rows, wanted);
           },
           "spec"_a, "cos"_a, "sin"_a, "positions"_a.none(), "dtype"_a)
-      .def_prop_ro("batch", &Angles::batch)
-      .def_prop_ro("tokens", &Angles::tokens)
-      .def_prop_ro("pairs", &Angles::pairs)
-      .def_prop_ro("dtype", [](const Angles& angles) { return std::string(name(angles.dtype())); })
+      .def_prop_ro("batch", of(&Angles::batch))
+      .def_prop_ro("tokens", of(&Angles::tokens))
+      .def_prop_ro("pairs", of(&Angles::pairs))
+      .def_prop_ro("dtype",
+                   [](const HeldAngles& held) {
+                     const std::shared_lock lock(held.mutex);
+                     return std::string(name(held.angles.dtype()));
+                   })
       .def("_read_compact",
-           [](const Angles& angles) { return read(angles, 1, &Angles::read_compact<double>); })
+           [](const HeldAngles& held) { return read(held, 1, &Angles::read_compact<double>); })
       .def("_read_duplicated",
-           [](const Angles& angles) { return read(angles, 2, &Angles::read_duplicated<double>); });
+           [](const HeldAngles& held) { return read(held, 2, &Angles::read_duplicated<double>); });
 }
 
 void define_operations(nb::module_& m) {
@@ -209,7 +243,7 @@ void define_operations(nb::module_& m) {
       "out_k"_a.none(), "layout"_a);
   m.def(
       "_run_angles",
-      [](int operation, const Angles& angles, nb::object x, nb::object k, nb::object out_x,
+      [](int operation, const HeldAngles& angles, nb::object x, nb::object k, nb::object out_x,
          nb::object out_k, std::string layout) {
         run(static_cast<Operation>(operation), angles,
             Tensors{std::move(x), std::move(k), std::move(out_x), std::move(out_k),

@@ -1,13 +1,17 @@
 #include "pool.hpp"
 
+#include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ropewalk::python {
@@ -35,8 +39,13 @@ struct Job {
 
 class Pool {
  public:
-  explicit Pool(std::int64_t helpers) : helpers_(helpers), owner_(getpid()) {
-    for (std::int64_t i = 0; i < helpers; ++i) threads_.emplace_back([this] { serve(); });
+  // Fewer helpers where the system gives no more threads.
+  explicit Pool(std::int64_t helpers) : helpers_(helpers) {
+    try {
+      for (std::int64_t i = 0; i < helpers; ++i) threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
   }
   ~Pool() {
     {
@@ -49,10 +58,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  [[nodiscard]] bool serves(std::int64_t helpers) const {
-    return helpers_ == helpers && owner_ == getpid();
-  }
-  [[nodiscard]] bool is_of_another_process() const { return owner_ != getpid(); }
+  [[nodiscard]] bool serves(std::int64_t helpers) const { return helpers_ == helpers; }
 
   // One job at a time has the helpers; a second one, of another thread, runs alone.
   void run(Job& job) {
@@ -88,22 +94,34 @@ class Pool {
   bool ends_ = false;
   std::vector<std::thread> threads_;
   const std::int64_t helpers_;
-  const pid_t owner_;
 };
 
-std::mutex pool_mutex;
-std::shared_ptr<Pool> pool;  // guarded by pool_mutex
+// The process's pool. It is never destroyed: at exit its threads may still be at work.
+struct Process {
+  std::mutex mutex;
+  std::shared_ptr<Pool> pool;  // guarded by mutex
+};
+
+Process*& process() {
+  static Process* current = [] {
+    // Threads do not come along into a forked process, nor does anybody unlock there what they had locked:
+    // the child starts afresh, and what it has of the parent's is left alone.
+    pthread_atfork([] { process()->mutex.lock(); }, [] { process()->mutex.unlock(); },
+                   [] { process() = new Process; });
+    return new Process;
+  }();
+  return current;
+}
 
 // Shared, so that a pool that was replaced lives until its last call is done.
 std::shared_ptr<Pool> pool_of(std::int64_t helpers) {
-  const std::lock_guard lock(pool_mutex);
-  if (pool != nullptr && pool->is_of_another_process()) {
-    // Its threads stayed with the parent: there is nothing to join.
-    new std::shared_ptr<Pool>(std::move(pool));
-    pool = nullptr;
+  Process& mine = *process();
+  std::shared_ptr<Pool> replaced;  // ends, outside the lock, with its last call
+  const std::lock_guard lock(mine.mutex);
+  if (mine.pool == nullptr || !mine.pool->serves(helpers)) {
+    replaced = std::exchange(mine.pool, std::make_shared<Pool>(helpers));
   }
-  if (pool == nullptr || !pool->serves(helpers)) pool = std::make_shared<Pool>(helpers);
-  return pool;
+  return mine.pool;
 }
 
 void run(void*, std::int64_t count, void (*task)(void* work, std::int64_t i), void* work) {

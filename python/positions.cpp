@@ -27,32 +27,44 @@ namespace {
 
 using nb::literals::operator""_a;
 
-// Lists, and arrays of other integers, as dense int64.
+// Lists, and arrays of any integers, as int64 of our own.
 nb::ndarray<nb::ro> whole_numbers(const nb::object& given, const char* name) {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object array = numpy.attr("asarray")(given);
-  const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+  const nb::object array = numpy.attr("asarray")(given), dtype = array.attr("dtype");
+  const auto kind = nb::cast<std::string>(dtype.attr("kind"));
+  const auto words = [&] { return nb::cast<std::string>(nb::str(nb::handle(dtype))); };
   // An empty list is one of floats.
-  if (kind != "i" && kind != "u" && nb::cast<std::size_t>(array.attr("size")) != 0) {
-    throw nb::type_error((std::string(name) + " are of " +
-                          nb::cast<std::string>(nb::str(array.attr("dtype"))) + ", want integers")
-                             .c_str());
+  const bool is_empty = nb::cast<std::size_t>(array.attr("size")) == 0;
+  if (kind != "i" && kind != "u" && !is_empty) {
+    throw nb::type_error(
+        (std::string(name) + " are of " + words() + ", want integers of 64 bits").c_str());
   }
-  return integers_from(numpy.attr("ascontiguousarray")(array, "dtype"_a = "int64"), name,
-                       nb::dtype<std::int64_t>());
+  const nb::object copy = numpy.attr("array")(array, "dtype"_a = "int64", "order"_a = "C");
+  if (kind == "u" && !is_empty && nb::cast<std::int64_t>(copy.attr("min")()) < 0) {
+    throw nb::value_error((std::string(name) + " have one beyond 64 bits").c_str());
+  }
+  return integers_from(copy, name, nb::dtype<std::int64_t>());
 }
 
 std::span<const std::int64_t> span_of(const nb::ndarray<nb::ro>& array) {
   return {static_cast<const std::int64_t*>(array.data()), array.shape(0)};
 }
 
+void check_count(std::optional<std::int64_t> tokens) {
+  if (tokens && *tokens < 0) {
+    throw nb::value_error(("tokens is " + std::to_string(*tokens) + ", want at least 0").c_str());
+  }
+}
+
 HeldPositions starting(std::int64_t start, std::optional<std::int64_t> tokens) {
+  check_count(tokens);
   HeldPositions held;
   held.positions = tokens ? Positions::from(start, *tokens) : Positions::from(start);
   return held;
 }
 
 HeldPositions with_starts(const nb::object& starts, std::optional<std::int64_t> tokens) {
+  check_count(tokens);
   HeldPositions held;
   held.starts = whole_numbers(starts, "starts");
   held.positions = tokens ? Positions::starts(span_of(held.starts), *tokens)
@@ -73,9 +85,8 @@ HeldPositions packed(const nb::object& lengths, const nb::object& starts) {
 }
 
 void define_places(nb::module_& m) {
-  nb::class_<HeldPositions>(
-      m, "Positions",
-      R"(Where tokens stand. Arrays are read when a call reads positions, and kept until then.
+  nb::class_<HeldPositions>(m, "Positions",
+                            R"(Where tokens stand. Arrays are copied.
 
 What takes positions also takes an integer, for start(), and an array, for ids().)")
       .def_static("start", &starting, "start"_a, "tokens"_a = nb::none(),
@@ -85,13 +96,16 @@ What takes positions also takes an integer, for start(), and an array, for ids()
       .def_static(
           "ids",
           [](const nb::object& ids) {
-            const bool is_listed = nb::isinstance<nb::list>(ids) || nb::isinstance<nb::tuple>(ids);
-            return positions_from(
-                is_listed ? nb::module_::import_("numpy").attr("asarray")(ids) : ids, "positions");
+            // A copy, which nobody else changes or frees.
+            return positions_from(nb::module_::import_("numpy").attr("array")(ids, "order"_a = "C"),
+                                  "positions");
           },
           "ids"_a,
           "Ids [tokens], [batch, tokens] or [axes, batch, tokens]; int32, int64, float32 or "
           "float64.")
+      .def_static(
+          "_of", [](const nb::object& ids) { return positions_from(ids, "positions"); }, "ids"_a,
+          "Ids that are not copied: for one call.")
       .def_static("packed", &packed, "lengths"_a, "starts"_a = nb::none(),
                   R"(Sequences packed one behind the other into one row: sequence s has the tokens
 lengths[s] .. lengths[s + 1], cumulative lengths that begin with 0, and starts at starts[s], or at 0.)")

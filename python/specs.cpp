@@ -142,11 +142,13 @@ Raises ValueError that names the key.)")
             return std::vector<std::int64_t>(axes.begin(), axes.end());
           },
           "The axis of each pair, from axes or axis_of_pair; empty for one axis.")
-      .def("__eq__",
-           [](const Spec& spec, const nb::object& other) {
-             return nb::isinstance<Spec>(other) &&
-                    spec_to_json(spec) == spec_to_json(nb::cast<const Spec&>(other));
-           })
+      .def(
+          "__eq__",
+          [](const Spec& spec, const nb::object& other) {
+            return nb::isinstance<Spec>(other) &&
+                   spec_to_json(spec) == spec_to_json(nb::cast<const Spec&>(other));
+          },
+          "other"_a.none())
       .def("__hash__",
            [](const Spec& spec) { return std::hash<std::string>()(spec_to_json(spec)); })
       .def("__repr__",

@@ -53,6 +53,8 @@ class Rope(_Rope):
     """
 
     def __init__(self, spec: Spec, length: int | None = None):
+        if not isinstance(spec, Spec):
+            raise TypeError(f"spec is a {type(spec).__name__}, want ropewalk.Spec")
         super().__init__(spec, length)
         self.length = length
         fields = spec.to_dict()
@@ -92,6 +94,7 @@ class Angles(_Angles):
     def assign(self, rope: Rope, positions: Any, *, dtype: str = "f32", factor: float = 1.0,
                token_factors: Any = None, as_seen_in: str | None = None, xpos: XPos | None = None) -> None:
         """New rows in the same memory. If it raises, the old rows stay."""
+        _want_ropes(rope=rope)
         factors = [] if token_factors is None else np.asarray(token_factors, np.float64).ravel()
         self._assign(rope, _arrays.positions(positions), dtype, factor, factors, as_seen_in, xpos)
 
@@ -148,6 +151,8 @@ def _run_any(operation, source, x, positions, k, outs, layout):
         if not one:
             out_k = _arrays.empty_like(k, "k") if out_k is None else out_k
             to_k = _arrays.taken(out_k, "out_k")
+    if not isinstance(layout, str):
+        raise TypeError(f"layout is {layout!r}, want 'bthd', 'bhtd', 'thd' or 'htd'")
     if isinstance(source, Rope):
         _run(operation, source, _arrays.positions(positions), given_x, given_k, to_x, to_k, layout)
     elif not isinstance(source, Angles):
@@ -174,10 +179,11 @@ def _functional(operation, source, x, positions, k, out, layout):
         names = ("out_q", "out_k")
     for each, name in zip(outs, names):
         _arrays.check_writable(each, name)
-    out_x, out_k = _run_any(operation, source, x, positions, k, outs, layout)
+    made_x, made_k = _run_any(operation, source, x, positions, k, outs, layout)
+    made_x = _arrays.as_given(x, made_x) if outs[0] is None else made_x
     if k is None:
-        return _arrays.returned(x, out_x)
-    return _arrays.returned(x, out_x), _arrays.returned(k, out_k)
+        return made_x
+    return made_x, _arrays.as_given(k, made_k) if outs[1] is None else made_k
 
 
 def _in_place(operation, source, x, positions, k, layout):
@@ -240,22 +246,30 @@ def backward_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k
 def rerotate(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, out: Any = None,
              layout: str = "bthd") -> Any:
     """Keys that old_rope rotated at positions from_, as new_rope would have rotated them at `to`."""
+    _want_ropes(old_rope=old_rope, new_rope=new_rope)
     _arrays.check_writable(out, "out")
     taken = _arrays.taken(keys, "keys")
     target = _arrays.empty_like(keys, "keys") if out is None else out
     _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to),
               _arrays.taken(target, "out"), layout)
     _arrays.written(out)
-    return _arrays.returned(keys, target)
+    return _arrays.as_given(keys, target) if out is None else target
 
 
 def rerotate_(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, layout: str = "bthd") -> Any:
     """rerotate() in place."""
+    _want_ropes(old_rope=old_rope, new_rope=new_rope)
     _arrays.check_writable(keys, "keys")
     taken = _arrays.taken(keys, "keys")
     _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to), None, layout)
     _arrays.written(keys)
     return keys
+
+
+def _want_ropes(**ropes):
+    for name, rope in ropes.items():
+        if not isinstance(rope, Rope):
+            raise TypeError(f"{name} is a {type(rope).__name__}, want ropewalk.Rope")
 
 
 def check(rope: Rope, *, q_heads: int | None = None, k_heads: int | None = None, tokens: int | None = None,

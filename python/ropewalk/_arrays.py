@@ -13,9 +13,14 @@ import numpy as np
 from ._ropewalk import Positions as _Positions
 
 
-def _framework(x: Any) -> str:
-    """The top-level module of an array's type."""
-    return type(x).__module__.partition(".")[0]
+def is_torch(x: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def as_given(x: Any, made: Any) -> Any:
+    """A result that was made for x as the caller has it: in JAX, where x is."""
+    return sys.modules["jax"].numpy.asarray(made) if is_jax(x) else made
 
 
 def is_jax(x: Any) -> bool:
@@ -30,11 +35,12 @@ def taken(x: Any, name: str) -> Any:
     buffer: they go as 16-bit integers, in a tuple of one.
     """
     if isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"{name} is a masked array: give {name}.data or {name}.filled(0)")
         # The name takes microseconds, and NumPy's own dtypes are none of that.
         return (x.view(np.uint16),) if x.dtype.isbuiltin != 1 and x.dtype.name == "bfloat16" else x
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
-        return _of_torch(x, name, torch)
+    if is_torch(x):
+        return _of_torch(x, name, sys.modules["torch"])
     if is_jax(x):
         return taken(np.asarray(x), name)  # of the CPU's memory a read-only view
     return x
@@ -61,8 +67,7 @@ def _of_torch(x: Any, name: str, torch: Any) -> Any:
 
 def empty_like(x: Any, name: str) -> Any:
     """Where a result goes: of the type, dtype and order of dimensions of x."""
-    framework = _framework(x)
-    if framework == "torch":
+    if is_torch(x):
         return sys.modules["torch"].empty_like(x)
     if isinstance(x, np.ndarray):
         return np.empty_like(x, subok=False)
@@ -72,11 +77,6 @@ def empty_like(x: Any, name: str) -> Any:
                     "give out=, an array to write to")
 
 
-def returned(x: Any, out: Any) -> Any:
-    """A result as the caller has it: in JAX, where x is."""
-    return sys.modules["jax"].numpy.asarray(out) if is_jax(x) and isinstance(out, np.ndarray) else out
-
-
 def check_writable(x: Any, name: str) -> None:
     if is_jax(x):
         raise BufferError(f"{name} is an array of JAX, which is never written: use the form without _")
@@ -84,15 +84,14 @@ def check_writable(x: Any, name: str) -> None:
 
 def written(*arrays: Any) -> None:
     """Tells PyTorch that memory was written, as its own operators in place do: a graph that kept it then says so."""
-    torch = sys.modules.get("torch")
-    for x in arrays if torch is not None else ():
-        if isinstance(x, torch.Tensor) and not x.is_inference():
-            torch.autograd.graph.increment_version(x)
+    for x in arrays:
+        if is_torch(x) and not x.is_inference():
+            sys.modules["torch"].autograd.graph.increment_version(x)
 
 
 def dense(x: Any) -> Any:
     """What is only read, once: copied if it does not lie densely."""
-    if _framework(x) == "torch":
+    if is_torch(x):
         return x.detach().contiguous()
     return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x
 
@@ -104,6 +103,8 @@ def positions(given: Any) -> _Positions:
     if isinstance(given, (bool, np.bool_)):
         raise TypeError(f"positions is {given!r}, want an integer, an array or ropewalk.Positions")
     if isinstance(given, (int, np.integer)):
+        if not -2**63 <= given < 2**63:
+            raise ValueError(f"positions is {given}, want an integer of 64 bits")
         return _Positions.start(int(given))
     if isinstance(given, float):
         raise TypeError(f"positions is {given!r}, want an integer; a real one stands in an array of ids, one for each token")
@@ -116,6 +117,6 @@ def positions(given: Any) -> _Positions:
         return positions(given.item())
     if isinstance(given, np.ndarray):
         given = np.ascontiguousarray(given)
-    elif _framework(given) == "torch":
+    elif is_torch(given):
         given = taken(given.contiguous(), "positions")
-    return _Positions.ids(given)
+    return _Positions._of(given)

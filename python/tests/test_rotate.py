@@ -1,5 +1,9 @@
 """rotate and its kin, on arrays of NumPy, PyTorch and JAX."""
 
+import subprocess
+import sys
+import textwrap
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -352,3 +356,133 @@ def test_autograd_hears_of_what_is_written():
         x = torch.ones(1, 2, 1, 8)
         ropewalk.rotate_(rope, x, 3)
         ropewalk.rotate(rope, x, 3)
+
+
+def ran(program):
+    """A program of its own, which must end well, and soon."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PARENT = """
+    import os, sys, threading
+    import numpy as np
+    import ropewalk
+    ropewalk.set_threads(4)
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=128))
+    x = np.ones((1, 600, 8, 128), np.float32)
+    ropewalk.rotate(rope, x, 3)
+"""
+
+
+def test_a_forked_process_ends_as_it_wants_to():
+    assert ran(PARENT + """
+    for rotates in (False, True):
+        if os.fork() == 0:
+            if rotates:
+                ropewalk.rotate(rope, x, 3)
+            sys.exit(0)
+        print(os.wait()[1])
+    """) == "0\n0\n"
+
+
+def test_a_fork_beside_calls_of_other_threads():
+    assert ran(PARENT + """
+    ended = threading.Event()
+    def work(count):
+        while not ended.is_set():
+            ropewalk.set_threads(count)
+            ropewalk.rotate(rope, x, 3)
+    threads = [threading.Thread(target=work, args=(count,)) for count in (2, 3)]
+    for thread in threads:
+        thread.start()
+    codes = set()
+    for _ in range(30):
+        if os.fork() == 0:
+            ropewalk.rotate(rope, x, 3)
+            os._exit(0)
+        codes.add(os.wait()[1])
+    ended.set()
+    for thread in threads:
+        thread.join()
+    print(codes)
+    """) == "{0}\n"
+
+
+def test_without_threads_to_be_had_a_call_is_done_all_the_same():
+    assert ran("""
+    import os, resource
+    import numpy as np
+    import ropewalk
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=128))
+    x = np.ones((4, 1024, 8, 128), np.float32)
+    ropewalk.set_threads(1)
+    wanted = ropewalk.rotate(rope, x, 3)
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    if os.getuid() == 0:  # whom no limit holds
+        os.setuid(65533)
+    ropewalk.set_threads(8)
+    print(bool((ropewalk.rotate(rope, x, 3) == wanted).all()))
+    """) == "True\n"
+
+
+def test_angles_that_one_thread_assigns_and_another_uses(random):
+    from concurrent.futures import ThreadPoolExecutor
+    rope = rope_of(64)
+    x = random.standard_normal((1, 300, 4, 64)).astype(np.float32)
+    angles = ropewalk.Angles(rope, ropewalk.Positions.start(0, 300))
+    allowed = [ropewalk.rotate(rope, x, start) for start in (0, 1)]
+
+    def assign(i):
+        angles.assign(rope, ropewalk.Positions.start(i % 2, 300))
+        return True
+
+    def use(_):
+        result = ropewalk.rotate(angles, x)
+        return any(np.array_equal(result, one) for one in allowed)
+    with ThreadPoolExecutor(4) as pool:
+        results = [pool.submit(function, i) for i in range(100) for function in (assign, use)]
+        assert all(result.result() for result in results)
+
+
+def test_a_pair_of_outputs_may_be_given_in_part(random):
+    rope = rope_of(8)
+    q, k = (random.standard_normal((1, 2, 1, 8)) for _ in range(2))
+    before = q.copy(), k.copy()
+    out = np.zeros_like(k)
+    new_q, same = ropewalk.rotate(rope, q, 3, k=k, out=(None, out))
+    assert same is out
+    np.testing.assert_array_equal(new_q, ropewalk.rotate(rope, q, 3))
+    np.testing.assert_array_equal(out, ropewalk.rotate(rope, k, 3))
+    np.testing.assert_array_equal([q, k], before)
+
+
+def test_positions_keep_what_they_were_made_of():
+    rope = rope_of(8)
+    x = np.ones((2, 3, 1, 8))
+    arrays = [np.array([[1, 2, 3], [7, 8, 9]]), np.array([1, 7])]
+    made = [ropewalk.Positions.ids(arrays[0]), ropewalk.Positions.starts(arrays[1])]
+    wanted = [ropewalk.rotate(rope, x, arrays[0])] * 2
+    for array in arrays:
+        array[...] = 0
+    for positions, result in zip(made, wanted):
+        np.testing.assert_array_equal(ropewalk.rotate(rope, x, positions), result)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: ropewalk.Positions.starts([1.0]), TypeError, "starts are of float64, want integers"),
+    (lambda: ropewalk.Positions.starts([2**63]), ValueError, "starts have one beyond 64 bits"),
+    (lambda: ropewalk.Positions.starts([2**70]), TypeError, "starts are of object"),
+    (lambda: ropewalk.Positions.packed([]), ValueError, "lengths are empty"),
+    (lambda: ropewalk.Positions.start(3, -1), ValueError, "tokens is -1"),
+    (lambda: ropewalk.rotate(rope_of(8), np.ones((1, 1, 1, 8)), 2**63), ValueError, "positions is 9223372036854775808"),
+    (lambda: ropewalk.rotate(rope_of(8), np.ones((1, 1, 1, 8), ">f4"), 1), TypeError, "x is a .*ndarray of >f4"),
+    (lambda: ropewalk.rotate(rope_of(8), np.ma.ones((1, 1, 1, 8)), 1), TypeError, "x is a masked array"),
+    (lambda: ropewalk.rotate(rope_of(8), np.ones((1, 1, 1, 8)), 1, layout=None), TypeError, "layout is None"),
+    (lambda: ropewalk.Rope(8), TypeError, "spec is a int, want ropewalk.Spec"),
+    (lambda: ropewalk.rerotate(3, rope_of(8), np.ones((1, 1, 1, 8)), 1, 2), TypeError, "old_rope is a int"),
+])
+def test_what_is_wrong_is_said(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
