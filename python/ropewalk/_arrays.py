@@ -120,3 +120,41 @@ def positions(given: Any) -> _Positions:
     elif is_torch(given):
         given = taken(given.contiguous(), "positions")
     return _Positions._of(given)
+
+
+_LAYOUTS = {"bthd": "batch tokens heads head_dim", "bhtd": "batch heads tokens head_dim", "thd": "tokens heads head_dim",
+            "htd": "heads tokens head_dim"}
+
+
+def check_shapes(rope: Any, layout: str, tensors: dict[str, Any], positions: Any) -> None:
+    """Raises ValueError for shapes that no call takes: for those who know shapes before there are values.
+
+    positions: their shape, or None where they are a start.
+    """
+    if layout not in _LAYOUTS:
+        raise ValueError(f"layout is {layout!r}, want bthd, bhtd, thd or htd")
+    names = _LAYOUTS[layout].split()
+    sizes: dict[str, tuple[str, Any]] = {}
+    for name, shape in tensors.items():
+        if len(shape) != len(names):
+            raise ValueError(f"{name} has {len(shape)} dimensions, layout {layout!r} wants {len(names)}")
+        for dimension, size in zip(names, shape):
+            if dimension == "heads":
+                continue
+            if dimension == "head_dim":
+                wanted = rope.spec.head_dim, rope.spec.rotary_dim
+                if size not in wanted:
+                    raise ValueError(f"{name} has heads of {size} elements, want head_dim {wanted[0]} or rotary_dim {wanted[1]}")
+                continue
+            other, known = sizes.setdefault(dimension, (name, size))
+            if size != known:
+                raise ValueError(f"{name} has {dimension} {size}, {other} has {known}: they must be equal")
+    if not positions:
+        return
+    if len(positions) > 3:
+        raise ValueError(f"positions have {len(positions)} dimensions, want [tokens], [batch, tokens] or [axes, batch, tokens]")
+    if positions[-1] != sizes["tokens"][1]:
+        raise ValueError(f"positions are of {positions[-1]} tokens, {sizes['tokens'][0]} has {sizes['tokens'][1]}")
+    batch = sizes["batch"][1] if "batch" in sizes else 1
+    if len(positions) > 1 and positions[-2] != 1 and positions[-2] != batch:
+        raise ValueError(f"positions are of {positions[-2]} sequences, want {batch} or 1")

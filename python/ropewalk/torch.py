@@ -11,15 +11,18 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
 import torch
+from torch.autograd import forward_ad
 
-from . import Rope, Spec, backward
+from . import Rope, Spec, _arrays, backward
 from . import rotate as _rotate
 
 __all__ = ["RotaryEmbedding", "rotate"]
 
 _ROTATE, _BACKWARD = 0, 1
 _CALLS = _rotate, backward
+_ADJOINT = {_ROTATE: _BACKWARD, _BACKWARD: _ROTATE}
 
 
 @functools.lru_cache(maxsize=1024)
@@ -27,68 +30,119 @@ def _rope(plan: str) -> Rope:
     return Rope(Spec.from_json(plan))
 
 
+# ---- The operators: of one tensor, and of two ----
+
 _library = torch.library.Library("ropewalk", "DEF")
 _ARGUMENTS = "Tensor? positions, SymInt start, str plan, str layout, int operation"
 _library.define(f"turn(Tensor x, {_ARGUMENTS}) -> Tensor")
 _library.define(f"turn_qk(Tensor q, Tensor k, {_ARGUMENTS}) -> (Tensor, Tensor)")
 
 
-def _positions(positions: torch.Tensor | None, start: int) -> Any:
-    return start if positions is None else positions
+def _at(positions: torch.Tensor | None, start: int) -> Any:
+    return start if positions is None else positions.detach()
 
 
 def _turn(x, positions, start, plan, layout, operation):
-    return _CALLS[operation](_rope(plan), x.detach(), _positions(positions, start), layout=layout)
+    return _CALLS[operation](_rope(plan), x.detach(), _at(positions, start), layout=layout)
 
 
 def _turn_qk(q, k, positions, start, plan, layout, operation):
-    return _CALLS[operation](_rope(plan), q.detach(), _positions(positions, start), k=k.detach(), layout=layout)
+    return _CALLS[operation](_rope(plan), q.detach(), _at(positions, start), k=k.detach(), layout=layout)
 
 
 _library.impl("turn", _turn, "CPU")
 _library.impl("turn_qk", _turn_qk, "CPU")
 
 
+def _check(positions, plan, layout, **tensors):
+    """What is known of tensors without memory."""
+    given = {**tensors, **({} if positions is None else {"positions": positions})}
+    if len({x.device for x in given.values()}) > 1:
+        raise ValueError("tensors are on several devices: " + ", ".join(f"{name} on {x.device}" for name, x in given.items()))
+    _arrays.check_shapes(_rope(plan), layout, {name: x.shape for name, x in tensors.items()},
+                         None if positions is None else positions.shape)
+
+
 @torch.library.register_fake("ropewalk::turn", lib=_library)
 def _(x, positions, start, plan, layout, operation):
+    _check(positions, plan, layout, x=x)
     return torch.empty_like(x)
 
 
 @torch.library.register_fake("ropewalk::turn_qk", lib=_library)
 def _(q, k, positions, start, plan, layout, operation):
+    _check(positions, plan, layout, q=q, k=k)
     return torch.empty_like(q), torch.empty_like(k)
 
+
+def _apply(tensors, *arguments):
+    """The operator of so many tensors; a tuple."""
+    if len(tensors) == 1:
+        return torch.ops.ropewalk.turn(*tensors, *arguments),
+    return torch.ops.ropewalk.turn_qk(*tensors, *arguments)
+
+
+# ---- Derivatives ----
 
 def _save(ctx, inputs, output):
     *_, positions, ctx.start, ctx.plan, ctx.layout, operation = inputs
     ctx.save_for_backward(positions)
-    ctx.adjoint = _BACKWARD if operation == _ROTATE else _ROTATE
+    ctx.adjoint = _ADJOINT[operation]
 
 
-def _turn_back(ctx, grad):
+def _back(ctx, *grads):
     positions, = ctx.saved_tensors
-    grad = torch.ops.ropewalk.turn(grad, positions, ctx.start, ctx.plan, ctx.layout, ctx.adjoint)
-    return grad, None, None, None, None, None
+    return *_apply(grads, positions, ctx.start, ctx.plan, ctx.layout, ctx.adjoint), None, None, None, None, None
 
 
-def _turn_qk_back(ctx, grad_q, grad_k):
-    positions, = ctx.saved_tensors
-    grads = torch.ops.ropewalk.turn_qk(grad_q, grad_k, positions, ctx.start, ctx.plan, ctx.layout, ctx.adjoint)
-    return *grads, None, None, None, None, None
+torch.library.register_autograd("ropewalk::turn", _back, setup_context=_save, lib=_library)
+torch.library.register_autograd("ropewalk::turn_qk", _back, setup_context=_save, lib=_library)
 
 
-torch.library.register_autograd("ropewalk::turn", _turn_back, setup_context=_save, lib=_library)
-torch.library.register_autograd("ropewalk::turn_qk", _turn_qk_back, setup_context=_save, lib=_library)
+class _Linear(torch.autograd.Function):
+    """The same for what does not see an operator's autograd: torch.func and forward mode."""
+
+    @staticmethod
+    def forward(positions, start, plan, layout, operation, *tensors):
+        return _apply(tensors, positions, start, plan, layout, operation)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        positions, *ctx.rest, operation = inputs[:5]
+        ctx.save_for_backward(positions)
+        ctx.save_for_forward(positions)
+        ctx.operation = operation
+
+    @staticmethod
+    def backward(ctx, *grads):
+        positions, = ctx.saved_tensors
+        return None, None, None, None, None, *_Linear.apply(positions, *ctx.rest, _ADJOINT[ctx.operation], *grads)
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        positions, = ctx.saved_tensors
+        return _Linear.apply(positions, *ctx.rest, ctx.operation, *tangents[5:])
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        def nth(x, dim, i):
+            return x if dim is None else x.select(dim, i)
+        made = [_Linear.apply(*(nth(x, dim, i) for x, dim in zip(inputs, in_dims))) for i in range(info.batch_size)]
+        return tuple(torch.stack(parts) for parts in zip(*made)), (0,) * len(made[0])
 
 
-def _is_plain(*tensors: torch.Tensor | None) -> bool:
-    """Whether nobody watches: no graph, no gradient, no transform. Then the operator's way there, some 50 us, is
-    left out."""
-    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
-        return False
+def _is_transformed() -> bool:
+    """Whether torch.func or forward mode is at work."""
+    return torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
+
+
+def _is_watched(tensors: tuple[torch.Tensor, ...]) -> bool:
+    """Whether somebody has to see an operator: a graph, a gradient, a mode, a subclass. If nobody does, its way through
+    the dispatcher, some 30 us, is left out."""
+    if torch.jit.is_tracing() or torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
+        return True
     watches = torch.is_grad_enabled()
-    return all(x is None or (type(x) is torch.Tensor and x.is_cpu and not (watches and x.requires_grad) and not x.is_neg())
-               for x in tensors)
+    return any(type(x) is not torch.Tensor or not x.is_cpu or x.is_neg() or (watches and x.requires_grad) for x in tensors)
 
 
 def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | int, rope: Rope, *,
@@ -97,21 +151,30 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
 
     q, k: [batch, tokens, heads, head_dim] in the order that layout says ("bhtd": as attention has it).
     positions: a tensor of ids [tokens], [batch, tokens] or [axes, batch, tokens], int32, int64, float32 or
-        float64; or an integer, where the first token stands.
+        float64; or an integer, where the first token stands. They have no gradient.
 
-    The gradient is that of the rotation, its transpose, exact as the rotation is. Under vmap it is
-    called in a loop: a dimension of batch is faster. Raises as ropewalk.rotate does; NotImplementedError for tensors of other devices.
+    The gradient is that of the rotation, its transpose, exact as the rotation is; forward mode and torch.func
+    work too. Under vmap it is called in a loop: a dimension of batch is faster. Raises as ropewalk.rotate does;
+    NotImplementedError for tensors of other devices.
     """
-    if isinstance(positions, torch.Tensor) and positions.requires_grad:
-        raise NotImplementedError("positions requires grad, and angles have no gradient here: give positions.detach()")
-    if _is_plain(q, k):
-        return _rotate(rope, q, positions, k=k, layout=layout)
+    if not isinstance(rope, Rope):
+        raise TypeError(f"rope is a {type(rope).__name__}, want ropewalk.Rope")
+    tensors = (q,) if k is None else (q, k)
+    is_compiling = torch.compiler.is_compiling()
+    is_transformed = not is_compiling and _is_transformed()
     start = 0
-    if not isinstance(positions, torch.Tensor):
-        positions, start = None, positions
-    if k is None:
-        return torch.ops.ropewalk.turn(q, positions, start, rope._plan, layout, _ROTATE)
-    return torch.ops.ropewalk.turn_qk(q, k, positions, start, rope._plan, layout, _ROTATE)
+    if isinstance(positions, torch.Tensor):
+        if positions.requires_grad:
+            raise NotImplementedError("positions requires grad, and angles have no gradient here: give positions.detach()")
+    elif isinstance(positions, (int, np.integer, torch.SymInt)) and not isinstance(positions, bool):
+        positions, start = None, int(positions) if isinstance(positions, np.integer) else positions
+    else:
+        raise TypeError(f"positions is {positions!r}, want a tensor or an integer")
+    if not (is_compiling or is_transformed or _is_watched(tensors)):
+        return _rotate(rope, q, start if positions is None else positions, k=k, layout=layout)
+    arguments = positions, start, rope._plan, layout, _ROTATE
+    result = _Linear.apply(*arguments, *tensors) if is_transformed else _apply(tensors, *arguments)
+    return result[0] if k is None else result
 
 
 class RotaryEmbedding(torch.nn.Module):
@@ -126,4 +189,4 @@ class RotaryEmbedding(torch.nn.Module):
         return rotate(q, k, positions, self.rope, layout=self.layout)
 
     def extra_repr(self) -> str:
-        return f"{self.rope.spec!r}, layout={self.layout!r}"
+        return f"{self.rope!r}, layout={self.layout!r}"

@@ -1,5 +1,8 @@
 """ropewalk.torch: the operator under autograd, torch.compile and torch.export."""
 
+import copy
+import functools
+
 import numpy as np
 import pytest
 
@@ -93,7 +96,6 @@ def test_meta_tensors_have_shapes_only():
     assert result.device.type == "meta" and result.shape == q.shape
 
 
-@pytest.mark.filterwarnings("ignore")  # that a loop is slow
 def test_vmap_is_a_loop():
     rope = ROPES["plain"]
     q, _ = tensors(torch.float32)
@@ -101,6 +103,111 @@ def test_vmap_is_a_loop():
     results = torch.vmap(lambda x, ids: ropewalk.torch.rotate(x, None, ids, rope))(qs, positions)
     for x, ids, result in zip(qs, positions, results):
         assert torch.equal(result, ropewalk.rotate(rope, x, ids))
+
+
+# The rotation as a matrix, from the formula.
+def matrix(rope, position):
+    turn, spec = torch.eye(16, dtype=torch.float64), rope.spec
+    for i, frequency in enumerate(rope.frequencies):
+        a, b = (2 * i, 2 * i + 1) if spec.pairing == "adjacent" else (i, i + spec.rotary_dim // 2)
+        cos, sin = np.cos(position * frequency), np.sin(position * frequency)
+        turn[[a, a, b, b], [a, b, a, b]] = torch.tensor([cos, -sin, sin, cos]) * rope.attention_factor
+    return turn
+
+
+@pytest.mark.parametrize("rope", [ROPES["plain"], ROPES["adjacent, a factor"]])
+def test_torch_func_and_forward_mode_see_the_rotation(rope):
+    wanted = matrix(rope, 7)
+
+    def turned(x):  # [16]
+        return ropewalk.torch.rotate(x[None, None, None], None, 7, rope)[0, 0, 0]
+
+    x, tangent = torch.randn(2, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    close = functools.partial(torch.testing.assert_close, rtol=1e-12, atol=1e-12)
+    func = torch.func
+    value, moved = func.jvp(turned, (x,), (tangent,))
+    close(value, wanted @ x)
+    close(moved, wanted @ tangent)
+    close(func.jacfwd(turned)(x), wanted)
+    close(func.jacrev(turned)(x), wanted)
+    close(func.grad(lambda x: turned(x) @ tangent)(x), wanted.T @ tangent)
+    close(func.hessian(lambda x: turned(x) @ turned(x))(x), 2 * wanted.T @ wanted)
+    close(func.vmap(func.grad(lambda x: turned(x) @ tangent))(torch.stack([x, 2 * x])), (wanted.T @ tangent).expand(2, 16))
+    with torch.autograd.forward_ad.dual_level():
+        dual = turned(torch.autograd.forward_ad.make_dual(x, tangent))
+        close(torch.autograd.forward_ad.unpack_dual(dual).tangent, wanted @ tangent)
+    # q and k in one call, only one of which has a tangent.
+    q, k = x[None, None, None], tangent[None, None, None]
+    _, (moved_q, moved_k) = func.jvp(lambda q: ropewalk.torch.rotate(q, k, 7, rope), (q,), (k,))
+    close(moved_q[0, 0, 0], wanted @ tangent)
+    assert not moved_k.any()
+
+
+def test_whoever_records_calls_sees_an_operator():
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.utils._python_dispatch import TorchDispatchMode
+    rope = ROPES["plain"]
+    q, _ = tensors(torch.float32)
+    wanted = ropewalk.rotate(rope, 2 * q, 3)
+
+    def turned(x):
+        return ropewalk.torch.rotate(x, None, 3, rope)
+    for recorded in (torch.jit.trace(turned, (q,)), make_fx(turned)(q)):
+        assert torch.equal(recorded(2 * q), wanted)
+    seen = []
+
+    class Watching(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+    with Watching():
+        turned(q)
+    assert "ropewalk.turn.default" in seen
+    with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert turned(mode.from_tensor(q)).shape == q.shape and turned(q).shape == q.shape
+
+
+def test_shapes_are_checked_without_values():
+    q, k = (x.to("meta") for x in tensors(torch.float32))
+    rope = ROPES["partial"]
+    positions = torch.arange(5, device="meta")
+    rotated_q, rotated_k = ropewalk.torch.rotate(q, k, positions, rope)
+    assert rotated_q.shape == q.shape and rotated_k.device.type == "meta"
+    for call, message in (
+            (lambda: ropewalk.torch.rotate(q, torch.ones(2, 5, 2, 16), 3, rope), "on several devices: q on meta, k on cpu"),
+            (lambda: ropewalk.torch.rotate(torch.ones(2, 5, 2, 16), None, positions, rope), "devices|device"),
+            (lambda: ropewalk.torch.rotate(q[..., :6], None, 3, rope), "heads of 6 elements, want head_dim 16 or rotary_dim 8"),
+            (lambda: ropewalk.torch.rotate(q, k[:, :3], 3, rope), "k has tokens 3, q has 5"),
+            (lambda: ropewalk.torch.rotate(q[0], None, 3, rope), "x has 3 dimensions"),
+            (lambda: ropewalk.torch.rotate(q, None, positions[:4], rope), "positions are of 4 tokens"),
+            (lambda: ropewalk.torch.rotate(q, None, positions.expand(3, 5), rope), "positions are of 3 sequences"),
+            (lambda: ropewalk.torch.rotate(q, None, 3, rope, layout="x"), "layout is 'x'")):
+        with pytest.raises((ValueError, BufferError), match=message):
+            call()
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_positions_are_a_tensor_or_an_integer(watched):
+    rope = ROPES["plain"]
+    q = tensors(torch.float32)[0].requires_grad_(watched)
+    wanted = ropewalk.rotate(rope, q.detach(), 3)
+    for position in (3, np.int64(3), torch.tensor(3), torch.arange(3, 8)):
+        assert torch.equal(ropewalk.torch.rotate(q, None, position, rope), wanted)
+    for position in (True, 1.5, [3, 4, 5, 6, 7], None, ropewalk.Positions.start(3), np.arange(5)):
+        with pytest.raises(TypeError, match="positions is .*, want a tensor or an integer"):
+            ropewalk.torch.rotate(q, None, position, rope)
+    with pytest.raises(NotImplementedError, match="positions requires grad"):
+        ropewalk.torch.rotate(q, None, torch.ones(5, requires_grad=True), rope)
+    with pytest.raises(TypeError, match="rope is a Spec"):
+        ropewalk.torch.rotate(q, None, 3, rope.spec)
+
+
+def test_a_module_is_copied_and_saved(tmp_path):
+    module = ropewalk.torch.RotaryEmbedding(ROPES["of a length"], layout="bhtd")
+    torch.save(module, tmp_path / "module.pt")
+    q, _ = tensors(torch.float32)
+    for other in (copy.deepcopy(module), torch.load(tmp_path / "module.pt", weights_only=False)):
+        assert torch.equal(other(q, None, 3), module(q, None, 3)) and repr(other) == repr(module)
 
 
 def test_numpy_positions_and_mistakes():
