@@ -57,7 +57,43 @@ def test_vmap_is_a_loop():
         np.testing.assert_array_equal(np.asarray(one), ropewalk.rotate(ROPE, np.asarray(x)[None], start)[0])
 
 
-def test_mistakes_are_named():
-    q, k = tensors()
-    with pytest.raises(Exception, match="head_dim 6"):
-        jax.block_until_ready(ropewalk.jax.rotate(q[..., :6], None, 3, ROPE))
+def test_derivatives_of_a_rematerialised_and_a_repeated_rotation():
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=8))
+    q = jax.numpy.ones((1, 2, 1, 8))
+    wanted = jax.grad(lambda q: ropewalk.jax.rotate(q, None, 3, rope).sum())(q)
+    again = jax.checkpoint(lambda q: ropewalk.jax.rotate(q, None, 3, rope))
+    np.testing.assert_array_equal(jax.grad(lambda q: again(q).sum())(q), wanted)
+
+    def steps(q):
+        return jax.lax.scan(lambda x, _: (ropewalk.jax.rotate(x, None, 3, rope), None), q, length=2)[0]
+    twice = jax.grad(lambda q: steps(q).sum())(q)
+    np.testing.assert_allclose(twice, ropewalk.backward(rope, wanted, 3), atol=1e-6)
+
+
+@pytest.mark.parametrize("positions, error, message", [
+    (1.5, TypeError, "positions is a real number: want an integer"),
+    (True, TypeError, "positions are of bool"),
+    (np.arange(2) + 2**40, ValueError, "positions do not fit into int32.*jax_enable_x64"),
+    (np.int64(2**40), ValueError, "positions do not fit into int32"),
+    (np.arange(2) + 2.0**30 + 0.25, ValueError, "positions do not fit into float32"),
+    (np.ones(2, bool), TypeError, "positions are of bool"),
+    (np.arange(3), ValueError, "positions are of 3 tokens, x has 2"),
+])
+def test_positions_are_never_other_ones(positions, error, message):
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=8))
+    with pytest.raises(error, match=message):
+        ropewalk.jax.rotate(jax.numpy.ones((1, 2, 1, 8)), None, positions, rope)
+
+
+def test_what_is_wrong_is_said_when_it_is_traced():
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=8))
+    q = jax.numpy.ones((1, 2, 1, 8))
+    for call, error, message in (
+            (lambda q: ropewalk.jax.rotate(q[..., :6], None, 3, rope), ValueError, "heads of 6 elements"),
+            (lambda q: ropewalk.jax.rotate(q, q[:, :1], 3, rope), ValueError, "k has tokens 1, q has 2"),
+            (lambda q: ropewalk.jax.rotate(q.astype(int), None, 3, rope), TypeError, "x has elements of int32"),
+            (lambda q: ropewalk.jax.rotate(q, None, 3, rope, layout="x"), ValueError, "layout is 'x'"),
+            (lambda q: ropewalk.jax.rotate(q, None, q[0, 0, 0, 0], rope), TypeError, "want an integer"),
+            (lambda q: ropewalk.jax.rotate(q, None, 3, rope.spec), TypeError, "rope is a Spec")):
+        with pytest.raises(error, match=message):
+            jax.jit(call)(q)
