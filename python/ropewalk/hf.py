@@ -15,12 +15,13 @@ code is the same, finds a function of ours under the name of the one that it cal
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import re
 import types
-import weakref
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import Rope, Spec
@@ -69,29 +70,30 @@ def families() -> list[str]:
     return sorted(_FAMILIES)
 
 
+@functools.lru_cache(maxsize=1024)
+def _rope(width: int, apply: _Apply, factor: float, frequencies: bytes, axes: tuple[str, tuple[int, ...]] | None) -> Rope:
+    """Of heads so wide; made once for the same frequencies."""
+    radians = np.frombuffer(frequencies, np.float32).astype(np.float64)
+    return Rope(Spec(head_dim=width, rotary_dim=2 * len(radians), frequencies=radians, attention_factor=factor,
+                     pairing=apply.pairing, output_pairing=apply.output_pairing,
+                     axes=axes and {"order": axes[0], "sections": axes[1]}))
+
+
+@dataclasses.dataclass
 class _Rotation:
     """What stands in for cos and sin on their way from the rotary embedding to attention."""
 
-    def __init__(self, positions: torch.Tensor, frequencies: torch.Tensor, factor: float, axes: dict | None,
-                 ropes: dict):
-        self.positions, self.frequencies, self.factor, self.axes, self.ropes = (positions, frequencies, factor,
-                                                                                axes, ropes)
+    positions: torch.Tensor
+    frequencies: torch.Tensor
+    factor: float
+    axes: tuple[str, tuple[int, ...]] | None
 
     def to(self, *_) -> _Rotation:
         """As attention asks of factors, for its device."""
         return self
 
     def rope(self, width: int, apply: _Apply) -> Rope:
-        """Of heads so wide; made once for the same frequencies."""
-        key = width, apply, self.factor, self.frequencies.numpy().tobytes()
-        if key not in self.ropes:
-            if len(self.ropes) > 64:  # frequencies that follow the length
-                self.ropes.clear()
-            frequencies = self.frequencies.double().tolist()
-            self.ropes[key] = Rope(Spec(head_dim=width, rotary_dim=2 * len(frequencies), frequencies=frequencies,
-                                        attention_factor=self.factor, pairing=apply.pairing,
-                                        output_pairing=apply.output_pairing, axes=self.axes))
-        return self.ropes[key]
+        return _rope(width, apply, self.factor, self.frequencies.numpy().tobytes(), self.axes)
 
 
 def _replacement(apply: _Apply):
@@ -117,99 +119,145 @@ def _gptj_frequencies(module: torch.nn.Module) -> torch.Tensor:
     return frequencies
 
 
-def _embedding(module: torch.nn.Module, family: _Family):
-    """A rotary embedding's forward."""
-    original, ropes, axes = module.forward, {}, None
+def _embed(module, x, position_ids, layer_type=None):
+    """The forward of a rotary embedding."""
+    family = _FAMILIES[_family_of(module)]
+    prefix = "" if layer_type is None else f"{layer_type}_"
+    if hasattr(module, "embed_positions"):
+        frequencies, factor = _gptj_frequencies(module).float(), 1.0
+    else:
+        rope_type = module.rope_type if layer_type is None else module.rope_type[layer_type]
+        if "dynamic" in rope_type or rope_type == "longrope":
+            # Sets its frequencies.
+            type(module).forward(module, x, position_ids, *(() if layer_type is None else (layer_type,)))
+        frequencies = getattr(module, f"{prefix}inv_freq").detach().cpu().float()
+        factor = float(getattr(module, f"{prefix}attention_scaling"))
+    axes = None
     if family.axes_order is not None:
-        axes = {"sections": list(module.mrope_section), "order": family.axes_order}
-    table_frequencies = _gptj_frequencies(module) if hasattr(module, "embed_positions") else None
-
-    def forward(x, position_ids, layer_type=None):
-        prefix = "" if layer_type is None else f"{layer_type}_"
-        if table_frequencies is not None:
-            frequencies, factor = table_frequencies, 1.0
-        else:
-            rope_type = module.rope_type if layer_type is None else module.rope_type[layer_type]
-            if "dynamic" in rope_type or rope_type == "longrope":
-                original(x, position_ids, *(() if layer_type is None else (layer_type,)))  # sets its frequencies
-            frequencies = getattr(module, f"{prefix}inv_freq").detach().cpu().float()
-            factor = float(getattr(module, f"{prefix}attention_scaling"))
-        if axes is not None:
-            position_ids = position_ids.expand(len(axes["sections"]), *position_ids.shape[-2:])
-        rotation = _Rotation(position_ids.contiguous(), frequencies, factor, axes, ropes)
-        return rotation if family.is_complex else (rotation, rotation)
-
-    return forward
+        axes = family.axes_order, tuple(module.mrope_section)
+        position_ids = position_ids.expand(len(axes[1]), *position_ids.shape[-2:])
+    if position_ids.dtype not in (torch.int64, torch.int32, torch.float32, torch.float64):
+        position_ids = position_ids.long()
+    rotation = _Rotation(position_ids.contiguous(), frequencies, factor, axes)
+    return rotation if family.is_complex else (rotation, rotation)
 
 
-def _attention(module: torch.nn.Module, names: dict[str, Any]):
-    """An attention's forward with other functions under these names."""
-    function = inspect.unwrap(type(module).forward)
-    scope = {**function.__globals__, **names}
-    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__,
-                              function.__closure__)
+def _with_names(function: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
+    """A function of the same code that finds other things under these names."""
+    # The code is a copy, too: torch.compile keeps what it made by it.
+    copy = types.FunctionType(function.__code__.replace(), {**function.__globals__, **names}, function.__name__,
+                              function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
-    return types.MethodType(copy, module)
+    return copy
+
+
+def _bound(function: types.FunctionType, module: torch.nn.Module) -> types.MethodType:
+    """A forward of this instance. A copy of the model has its own; pickled, it is the class's forward again."""
+    function.__name__ = "forward"
+    function.is_of_ropewalk = True
+    return types.MethodType(function, module)
+
+
+def _own_forward(module: torch.nn.Module) -> Any:
+    """A forward that the instance has and its class does not, or None."""
+    forward = vars(module).get("forward")
+    return None if getattr(forward, "__func__", None) is type(module).forward else forward
+
+
+def _is_patched(module: torch.nn.Module) -> bool:
+    return getattr(_own_forward(module), "is_of_ropewalk", False)
 
 
 def _family_of(module: torch.nn.Module) -> str | None:
-    match = re.fullmatch(r"transformers\.models\.(\w+)\.modeling_\w+", type(module).__module__)
-    return match and match[1]
+    """The folder of transformers.models that its code stands in, or that of the class it is derived from."""
+    for each in type(module).__mro__:
+        match = re.fullmatch(r"transformers\.models\.(\w+)\.modeling_\w+", each.__module__)
+        if match:
+            return match[1]
+    return None
 
 
 def _is_rotary(module: torch.nn.Module) -> bool:
-    name = type(module).__name__
-    return "Vision" not in name and (name.endswith("RotaryEmbedding") or hasattr(module, "inv_freq"))
+    names = [each.__name__ for each in type(module).__mro__]
+    return not any("Vision" in name for name in names) and (
+        any(name.endswith("RotaryEmbedding") for name in names) or hasattr(module, "inv_freq"))
 
 
-_patched: weakref.WeakKeyDictionary[torch.nn.Module, list[torch.nn.Module]] = weakref.WeakKeyDictionary()
+def _forward_of(kind: type) -> types.FunctionType:
+    return inspect.unwrap(kind.forward)
 
 
-def patch(model: torch.nn.Module) -> torch.nn.Module:
-    """Makes this model rotate by ropewalk, and returns it. Vision towers beside the text keep their own.
+def _used(kind: type, applies: dict[str, _Apply]) -> set[str]:
+    """Which of these functions the forward of a class calls."""
+    function = _forward_of(kind)
+    return applies.keys() & set(function.__code__.co_names) if isinstance(function, types.FunctionType) else set()
 
-    Tensors are the CPU's. Gradients flow. Raises NotImplementedError for a family that is not one of
-    families(), naming it, and ValueError for a model that has no rotary embedding or is patched already;
-    nothing is changed then.
-    """
-    if model in _patched:
-        raise ValueError("the model is patched already")
-    changes: list[tuple[torch.nn.Module, Any]] = []
+
+def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
+    """New forwards by the names of their modules. Raises for what cannot be patched as a whole."""
+    changes: dict[str, types.MethodType] = {}
     found: set[str] = set()
-    for module in model.modules():
+    for path, module in model.named_modules():
         if not _is_rotary(module):
             continue
         name = _family_of(module)
         if name not in _FAMILIES:
             raise NotImplementedError(f"{name or type(module).__qualname__} is no family that is supported; these are: "
                                       f"{', '.join(families())}")
-        changes.append((module, _embedding(module, _FAMILIES[name])))
+        if not _forward_of(type(module)).__module__.startswith("transformers."):
+            raise NotImplementedError(f"{path}: {type(module).__qualname__} has a forward of its own, not that of {name}")
+        if hasattr(module, "embed_positions"):
+            _gptj_frequencies(module)
+        changes[path] = _bound(_with_names(_embed, {}), module)
         found.add(name)
     if not found:
-        raise ValueError(f"{type(model).__name__} has no rotary embedding")
+        raise ValueError(f"{type(model).__name__} has no rotary embedding that is known here")
     served = set()
-    for module in model.modules():
+    for path, module in model.named_modules():
         name = _family_of(module)
-        if name not in found:
+        if name not in found or path in changes:
             continue
         applies = _FAMILIES[name].applies
-        used = applies.keys() & set(inspect.unwrap(type(module).forward).__code__.co_names)
+        used = _used(type(module), applies)
         if used:
-            changes.append((module, _attention(module, {one: _replacement(applies[one]) for one in used})))
+            names = {one: _replacement(applies[one]) for one in used}
+            changes[path] = _bound(_with_names(_forward_of(type(module)), names), module)
             served.add(name)
+        elif any(_used(kind, applies) for kind in type(module).__mro__ if issubclass(kind, torch.nn.Module)):
+            raise NotImplementedError(f"{path}: {type(module).__qualname__} does not call "
+                                      f"{' or '.join(applies)}, as the attention of {name} does")
     if served != found:
         raise NotImplementedError(f"{', '.join(sorted(found - served))}: no attention calls "
                                   "the function that this release of transformers should have")
-    for module, forward in changes:
-        module.forward = forward
-    _patched[model] = [module for module, _ in changes]
+    return changes
+
+
+def patch(model: torch.nn.Module) -> torch.nn.Module:
+    """Makes this model rotate by ropewalk, and returns it. Vision towers beside the text keep their own.
+
+    Tensors are the CPU's. Gradients flow. A deep copy of the model is patched, too; what is pickled or saved
+    is not. torch.compile works, with breaks of the graph where frequencies are read.
+
+    Raises NotImplementedError for a family that is not one of families(), naming it, or for a class that is
+    derived from one and does something else; ValueError for a model that has no rotary embedding or is patched
+    already, or whose module has had its forward replaced (by hooks). Nothing is changed then.
+    """
+    if any(map(_is_patched, model.modules())):
+        raise ValueError("the model is patched already, or a part of it is")
+    changes = _changes(model)
+    for path in changes:
+        if _own_forward(model.get_submodule(path)) is not None:
+            raise ValueError(f"{path}.forward was replaced by something else: undo that first")
+    for path, forward in changes.items():
+        model.get_submodule(path).forward = forward
     return model
 
 
 def unpatch(model: torch.nn.Module) -> torch.nn.Module:
-    """Undoes patch(), and returns the model. Raises ValueError for one that is not patched."""
-    if model not in _patched:
+    """Undoes patch(), and returns the model. Raises ValueError for one of which nothing is patched."""
+    patched = [module for module in model.modules() if _is_patched(module)]
+    if not patched:
         raise ValueError("the model is not patched")
-    for module in _patched.pop(model):
+    for module in patched:
         del module.forward
     return model

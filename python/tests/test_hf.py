@@ -1,6 +1,7 @@
 """ropewalk.hf: models of transformers, built from their config classes with random weights."""
 
 import copy
+import functools
 
 import pytest
 
@@ -201,3 +202,107 @@ def test_what_is_not_supported_is_refused_by_name_and_nothing_is_changed():
     ropewalk.hf.patch(model)
     with pytest.raises(ValueError, match="patched already"):
         ropewalk.hf.patch(model)
+
+
+def test_a_copy_is_patched_and_is_its_own():
+    model = make("llama")
+    sharpened(model, IDS)
+    wanted = outputs(model, IDS)
+    ropewalk.hf.patch(model)
+    other = copy.deepcopy(model)
+    patched = outputs(model, IDS)
+    still = outputs(without_rotation(model), IDS)
+    assert (still - wanted).abs().max() > 100 * TOLERANCE  # a copy's frequencies are the copy's
+    ropewalk.hf.unpatch(model)
+    assert torch.equal(outputs(model, IDS), wanted) and torch.equal(outputs(other, IDS), patched)
+    ropewalk.hf.unpatch(other)
+    assert torch.equal(outputs(other, IDS), wanted)
+
+
+def test_what_is_saved_is_the_model_itself(tmp_path):
+    model = make("llama")
+    wanted = outputs(model, IDS)
+    ropewalk.hf.patch(model)
+    torch.save(model, tmp_path / "model.pt")
+    model.save_pretrained(tmp_path)
+    pickled = torch.load(tmp_path / "model.pt", weights_only=False)
+    loaded = type(model).from_pretrained(tmp_path, attn_implementation="eager").eval()
+    for other in (pickled, loaded):
+        assert torch.equal(outputs(other, IDS), wanted)
+        ropewalk.hf.patch(other)
+        assert torch.equal(outputs(other, IDS), outputs(model, IDS))
+
+
+def test_parts_of_a_model():
+    model = make("llama")
+    wanted = outputs(model, IDS)
+    ropewalk.hf.patch(model.model)
+    patched = outputs(model, IDS)
+    assert not torch.equal(patched, wanted)
+    with pytest.raises(ValueError, match="patched already, or a part of it"):
+        ropewalk.hf.patch(model)
+    ropewalk.hf.unpatch(model)
+    assert torch.equal(outputs(model, IDS), wanted)
+    with pytest.raises(ValueError, match="not patched"):
+        ropewalk.hf.unpatch(model.model)
+    ropewalk.hf.patch(model)
+    ropewalk.hf.unpatch(model.model)
+    ropewalk.hf.patch(model)
+    assert torch.equal(outputs(model, IDS), patched)
+
+
+def test_derived_classes_are_patched_or_refused_and_never_in_part():
+    from transformers.models.llama import modeling_llama
+
+    class Same(modeling_llama.LlamaAttention):
+        pass
+
+    class Other(modeling_llama.LlamaAttention):
+        def forward(self, hidden_states, position_embeddings, **_):
+            return hidden_states * position_embeddings[0].mean(), None
+
+    class Embedding(modeling_llama.LlamaRotaryEmbedding):
+        def forward(self, x, position_ids):
+            return super().forward(x, position_ids + 1)
+
+    model = make("llama")
+    wanted = outputs(model, IDS)
+    model.model.layers[1].self_attn.__class__ = Same
+    ropewalk.hf.patch(model)
+    torch.testing.assert_close(outputs(model, IDS), wanted, rtol=0, atol=TOLERANCE)
+    ropewalk.hf.unpatch(model)
+    for kind, module, message in ((Other, model.model.layers[1].self_attn, "Other does not call apply_rotary_pos_emb"),
+                                  (Embedding, model.model.rotary_emb, "Embedding has a forward of its own")):
+        own, module.__class__ = type(module), kind
+        with pytest.raises(NotImplementedError, match=message):
+            ropewalk.hf.patch(model)
+        module.__class__ = own
+    attention = model.model.layers[2].self_attn
+    attention.forward = functools.partial(attention.forward)  # as a hook does
+    with pytest.raises(ValueError, match="model.layers.2.self_attn.forward was replaced"):
+        ropewalk.hf.patch(model)
+    del attention.forward
+    assert all("forward" not in vars(module) for module in model.modules())
+    assert torch.equal(outputs(model, IDS), wanted)
+
+
+@pytest.mark.parametrize("name", ["llama, dynamic", "deepseek_v2"])
+def test_a_patched_model_compiles(name):
+    model = make(name)
+    sharpened(model, IDS)
+    ropewalk.hf.patch(model)
+    wanted = outputs(model, IDS)
+    torch.compiler.reset()
+    compiled = torch.compile(model, backend="eager")
+    with torch.no_grad():
+        result = compiled(input_ids=IDS, use_cache=False)
+    got = result.logits if hasattr(result, "logits") else result.last_hidden_state
+    torch.testing.assert_close(got, wanted, rtol=0, atol=TOLERANCE)
+
+
+def test_positions_of_other_integers():
+    model = make("llama")
+    positions = (torch.arange(24) + 100).expand(2, -1)
+    ropewalk.hf.patch(model)
+    wanted = outputs(model, IDS, position_ids=positions)
+    assert torch.equal(outputs(model, IDS, position_ids=positions.to(torch.int16)), wanted)
