@@ -17,9 +17,27 @@ from . import rotate as _rotate
 __all__ = ["microsoft_rotary_embedding", "rotary_embedding"]
 
 
+def _arrays(**given):
+    """All of NumPy, the floats of one dtype."""
+    for name, x in given.items():
+        if not isinstance(x, np.ndarray):
+            raise TypeError(f"{name} is a {type(x).__name__}, want an array of NumPy")
+    (first, x), *others = given.items()
+    for name, other in others:
+        if other.dtype != x.dtype:
+            raise TypeError(f"{name} is of {other.dtype}, {first} of {x.dtype}: they must be equal")
+
+
+def _flag(name, value):
+    if isinstance(value, bool) or value not in (0, 1):
+        raise ValueError(f"{name} is {value!r}, want 0 or 1")
+
+
 def _heads(x, num_heads, head_size):
     """[batch, heads, tokens, head_size] as it is, or [batch, tokens, hidden] by heads: the array, its layout."""
     if x.ndim == 4:
+        if num_heads not in (0, x.shape[1]):
+            raise ValueError(f"num_heads is {num_heads}, the input has {x.shape[1]} heads")
         return x, "bhtd"
     if x.ndim != 3:
         raise ValueError(f"input has {x.ndim} dimensions, want [batch, heads, tokens, head_size] or "
@@ -34,12 +52,23 @@ def _heads(x, num_heads, head_size):
     return x.reshape(batch, tokens, num_heads, hidden // num_heads), "bthd"
 
 
+def _ids(position_ids, batch, tokens):
+    ids = np.asarray(position_ids)
+    if ids.dtype not in (np.int64, np.int32):
+        raise TypeError(f"position_ids are of {ids.dtype}, want int64")
+    if ids.shape != (batch, tokens):
+        raise ValueError(f"position_ids have the shape {list(ids.shape)}, want [batch, tokens], [{batch}, {tokens}]")
+    return ids
+
+
 def _turned(x, cos, sin, positions, layout, interleaved, rotary_dim, scale=1.0):
-    if interleaved not in (0, 1):
-        raise ValueError(f"interleaved is {interleaved!r}, want 0 or 1")
+    _flag("interleaved", interleaved)
     head_size = x.shape[-1]
     spec = Spec(head_dim=head_size, rotary_dim=rotary_dim or head_size,
                 pairing="adjacent" if interleaved else "halves")
+    if cos.shape != sin.shape or cos.shape[-1] != spec.rotary_dim // 2:
+        raise ValueError(f"the caches have the shapes {list(cos.shape)} and {list(sin.shape)}, want both as wide as half "
+                         f"of {spec.rotary_dim}")
     angles = Angles.of_rows(spec, cos, sin, positions, dtype="f64" if x.dtype == np.float64 else "f32")
     return _rotate(angles, x, layout=layout)
 
@@ -56,12 +85,17 @@ def rotary_embedding(X: np.ndarray, cos_cache: np.ndarray, sin_cache: np.ndarray
 
     Raises ValueError for shapes that the operator does not allow, and for an id outside the caches.
     """
+    _arrays(X=X, cos_cache=cos_cache, sin_cache=sin_cache)
     x, layout = _heads(X, num_heads, 0)
+    batch, tokens = x.shape[0], x.shape[2 if layout == "bhtd" else 1]
     caches = 3 if position_ids is None else 2
     if cos_cache.ndim != caches:
         raise ValueError(f"cos_cache has {cos_cache.ndim} dimensions, want {caches} "
                          f"{'without' if position_ids is None else 'with'} position_ids")
-    return _turned(x, cos_cache, sin_cache, position_ids, layout, interleaved, rotary_embedding_dim).reshape(X.shape)
+    if position_ids is None and cos_cache.shape[:2] != (batch, tokens):
+        raise ValueError(f"cos_cache has the shape {list(cos_cache.shape)}, want a row for each token, [{batch}, {tokens}, ...]")
+    ids = None if position_ids is None else _ids(position_ids, batch, tokens)
+    return _turned(x, cos_cache, sin_cache, ids, layout, interleaved, rotary_embedding_dim).reshape(X.shape)
 
 
 def microsoft_rotary_embedding(input: np.ndarray, position_ids: np.ndarray, cos_cache: np.ndarray,
@@ -75,11 +109,16 @@ def microsoft_rotary_embedding(input: np.ndarray, position_ids: np.ndarray, cos_
     num_heads, rotary_embedding_dim: for a part of a head, both; else they may be 0.
     is_packed_batching, scale: taken and, as onnxruntime's kernels for the CPU do, not used.
     """
-    if (rotary_embedding_dim == 0) != (num_heads == 0) and rotary_embedding_dim != 0 and input.ndim == 3:
+    _arrays(input=input, cos_cache=cos_cache, sin_cache=sin_cache)
+    _flag("is_packed_batching", is_packed_batching)
+    if cos_cache.ndim != 2:
+        raise ValueError(f"cos_cache has {cos_cache.ndim} dimensions, want [positions, rotary / 2]")
+    if rotary_embedding_dim != 0 and num_heads == 0 and input.ndim == 3:
         raise ValueError("num_heads is 0 beside a rotary_embedding_dim: give both")
     x, layout = _heads(input, num_heads, 0 if rotary_embedding_dim else 2 * cos_cache.shape[-1])
-    tokens = x.shape[2 if layout == "bhtd" else 1]
+    batch, tokens = x.shape[0], x.shape[2 if layout == "bhtd" else 1]
     ids = np.asarray(position_ids)
     if ids.shape == (1,):
-        ids = ids[0] + np.arange(tokens)
+        ids = np.broadcast_to(ids[0] + np.arange(tokens), (batch, tokens))
+    ids = _ids(ids, batch, tokens)
     return _turned(x, cos_cache, sin_cache, ids, layout, interleaved, rotary_embedding_dim).reshape(input.shape)

@@ -57,6 +57,14 @@ def test_unscaled_and_length_and_given_vectors(tmp_path, random):
     assert "phi-3.5-mini, unscaled<" in text and "q and k as given<" in text
 
 
+def test_labels_are_text_and_far_positions_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "x.svg"
+    sources = ["--spec", '{"head_dim": 8}', "--spec", '{"head_dim": 8, "base": 77}', "--label", "", "--label", "$x^$"]
+    assert main(["rotation", *sources, "--positions", "0:9007199254740992", "-o", str(out)]) == 0
+    assert "$x^$" in out.read_text() and "at tokens a marker" not in out.read_text()
+
+
 @pytest.mark.parametrize("message, arguments", [
     ("arguments are required: KIND", []),
     ("invalid choice: 'pie'", ["pie", "-o", "x.svg"]),
@@ -95,7 +103,11 @@ def test_wrong_usage_is_one_line_and_2(message, arguments, capsys, tmp_path, mon
     ("layer 99 is not between 0 and 31", ["frequencies", "--preset", "phi-2", "--layer", "99"]),
     ("does not rotate", ["frequencies", "--preset", "llama-4-scout", "--layer", "3"]),
     ("pairs is 9, want 1 to 4", ["rotation", "--spec", '{"head_dim": 8}', "--pairs", "9"]),
-    ("text.npy: not a .npy of numbers", ["scores", "--preset", "phi-2", "--q", "text.npy"]),
+    ("text.npy: not a .npy of real numbers", ["scores", "--preset", "phi-2", "--q", "text.npy"]),
+    ("complex.npy: not a .npy of real numbers", ["scores", "--spec", '{"head_dim": 4}', "--q", "complex.npy"]),
+    ("huge.npy: has no elements, or one", ["scores", "--spec", '{"head_dim": 4}', "--q", "huge.npy"]),
+    ("empty.npy: has no elements, or one", ["scores", "--spec", '{"head_dim": 4}', "--q", "empty.npy"]),
+    ("no pair turns", ["errors", "--spec", '{"head_dim": 4, "frequencies": [0, 0]}']),
     ("q has shape [1, 3]", ["scores", "--preset", "phi-2", "--q", "three.npy"]),
     ("there is no folder", ["frequencies", "--preset", "phi-2", "-o", "nowhere/x.svg"]),
 ])
@@ -103,13 +115,16 @@ def test_bad_input_is_one_line_and_1(message, arguments, capsys, tmp_path, monke
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     Path("text.npy").write_text("text")
-    np.save("three.npy", np.ones(3))
+    for name, vectors in (("three", np.ones(3)), ("complex", np.ones(4, complex)), ("huge", np.full(4, 1e308)),
+                          ("empty", np.ones((0, 4)))):
+        np.save(f"{name}.npy", vectors)
+    files = len(list(tmp_path.iterdir())) + 1
     Path("x.svg").write_text("before")
     assert main(arguments if "-o" in arguments else [*arguments, "-o", "x.svg"]) == 1
     said = capsys.readouterr()
     assert said.err.startswith("ropewalk.plot: ") and message in said.err and said.err.count("\n") == 1
     assert Path("x.svg").read_text() == "before"
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == files
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch, capsys, tmp_path):

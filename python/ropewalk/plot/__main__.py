@@ -94,7 +94,7 @@ def parser() -> Parser:
                              help="so many random q and k, 256 by default")
             sub.add_argument("--seed", metavar="N", type=lambda text: whole(text, 0), default=1,
                              help="of these, 1 by default")
-            sub.add_argument("--q", metavar="FILE", 
+            sub.add_argument("--q", metavar="FILE",
                              help=".npy of [head_dim] or [vectors, head_dim], drawn too")
             sub.add_argument("--k", metavar="FILE", help="as --q; without it k = q")
         if kind in ("rotation", "heatmap"):
@@ -144,9 +144,15 @@ def vectors(path: str | None) -> np.ndarray | None:
     if path is None:
         return None
     try:
-        return np.asarray(np.load(path, allow_pickle=False), np.float64)
+        loaded = np.load(path, allow_pickle=False)
+        if loaded.dtype.kind not in "iuf":
+            raise TypeError(f"its elements are {loaded.dtype}")
+        loaded = loaded.astype(np.float64)
     except (ValueError, TypeError, EOFError) as error:
-        raise ValueError(f"{path}: not a .npy of numbers: {error}") from None
+        raise ValueError(f"{path}: not a .npy of real numbers: {error}") from None
+    if loaded.size == 0 or not np.all(np.abs(loaded) <= 1e100):  # their squares are summed
+        raise ValueError(f"{path}: has no elements, or one that is not finite or beyond 1e100")
+    return loaded
 
 
 def picture(arguments: argparse.Namespace) -> Any:

@@ -67,8 +67,9 @@ def _style(index: int, points: int) -> dict[str, Any]:
 
 
 def _named(source: Source) -> str:
-    """Its label, as a legend shows it: matplotlib leaves out those that begin with an underscore."""
-    return f" {source.label}" if source.label.startswith("_") else source.label
+    """Its label as a legend shows it: matplotlib leaves out what begins with an underscore, and $ begins mathematics."""
+    label = source.label.replace("$", r"\$")
+    return f" {label}" if not label or label.startswith("_") else label
 
 
 def _legend(axes: Any, handles: Sequence[Any] | None = None) -> None:
@@ -186,7 +187,8 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
     """
     sources, axes = _all(sources), _axes(axes)
     positions = np.asarray(positions, np.float64)
-    tokens = np.arange(np.ceil(positions.min()), np.floor(positions.max()) + 1)
+    first, last = np.ceil(positions.min()), np.floor(positions.max())
+    tokens = np.arange(first, last + 1) if last - first < 100 else np.empty(0)
     lines, handles = _matplotlib().lines, []
     for index, source in enumerate(sources):
         style = _style(index, 1)
@@ -196,7 +198,7 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
         for pair in range(pairs):
             axes.plot(positions, curves.cos[:, pair] - 2.5 * pair, linewidth=1.6, **plain)
             axes.plot(positions, curves.sin[:, pair] - 2.5 * pair, linewidth=0.7, **plain)
-            if len(tokens) <= 100:
+            if len(tokens):
                 axes.plot(tokens, dots.cos[:, pair] - 2.5 * pair, linestyle="none", color=style["color"],
                           marker=style["marker"], markersize=3)
         if len(sources) > 1:
@@ -204,7 +206,7 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
                                         **plain))
     one = _COLOURS[0] if len(sources) == 1 else _GREY
     handles += [lines.Line2D([], [], color=one, linewidth=1.6, label="cos(p ω), at tokens a marker"
-                             if len(tokens) <= 100 else "cos(p ω)"),
+                             if len(tokens) else "cos(p ω)"),
                 lines.Line2D([], [], color=one, linewidth=0.7, label="sin(p ω)")]
     for pair in range(pairs):
         axes.axhline(-2.5 * pair, color=_GREY, linewidth=0.4, zorder=0)
@@ -250,6 +252,9 @@ def draw_errors(sources: Source | Iterable[Source], positions: Any, axes: Any = 
     An error that is exactly 0 has no place on the axis, and is left out.
     """
     sources, axes = _all(sources), _axes(axes)
+    for source in sources:
+        if not np.any(data.frequencies(source.rope)):
+            raise ValueError(f"{source.label}: no pair turns, there is no error to draw")
     lines, handles = _matplotlib().lines, []
     for index, source in enumerate(sources):
         found = data.errors(source.rope, positions)
