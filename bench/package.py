@@ -43,7 +43,8 @@ def formula(x, start):
 
 def tables(tokens, start):
     """cos and sin [tokens, 1, DIM] as models have them: ready, each value twice."""
-    turns = (start + torch.arange(tokens, dtype=torch.float64))[:, None] * BASE ** -(torch.arange(0, DIM, 2).double() / DIM)
+    frequencies = BASE ** -(torch.arange(0, DIM, 2, dtype=torch.float64) / DIM)
+    turns = (start + torch.arange(tokens, dtype=torch.float64))[:, None] * frequencies
     return [torch.cat([each, each], -1).float()[:, None] for each in (turns.cos(), turns.sin())]
 
 
@@ -115,18 +116,21 @@ def decode(random):
     def waited(call):
         return lambda: jax.block_until_ready(call())
     return arrays, [
-        Case("`ropewalk.rotate_`, NumPy", "in place", lambda: ropewalk.rotate_(rope, in_numpy[0], START, k=in_numpy[1]), list),
-        Case("`ropewalk.rotate_`, PyTorch", "in place", lambda: ropewalk.rotate_(rope, in_torch[0], START, k=in_torch[1]), list),
-        Case("`ropewalk.rotate_`, ready `Angles`", "in place", lambda: ropewalk.rotate_(angles, by_angles[0], k=by_angles[1]),
-             list),
+        Case("`ropewalk.rotate_`, NumPy", "in place",
+             lambda: ropewalk.rotate_(rope, in_numpy[0], START, k=in_numpy[1]), list),
+        Case("`ropewalk.rotate_`, PyTorch", "in place",
+             lambda: ropewalk.rotate_(rope, in_torch[0], START, k=in_torch[1]), list),
+        Case("`ropewalk.rotate_`, ready `Angles`", "in place",
+             lambda: ropewalk.rotate_(angles, by_angles[0], k=by_angles[1]), list),
         Case("`ropewalk.rotate`, PyTorch", "new", lambda: ropewalk.rotate(rope, q, START, k=k), list),
         Case("`ropewalk.torch.rotate`", "new", lambda: ropewalk.torch.rotate(q, k, START, rope), list),
-        Case("`ropewalk.torch.rotate`, with a gradient", "new", lambda: ropewalk.torch.rotate(*watched, START, rope), list),
+        Case("`ropewalk.torch.rotate`, with a gradient", "new",
+             lambda: ropewalk.torch.rotate(*watched, START, rope), list),
         Case("`ropewalk.torch.rotate` under `torch.compile`", "new", lambda: ours(q, k, position), list),
         Case("`ropewalk.jax.rotate` under `jit`", "new", waited(lambda: jitted(*in_jax)), list),
         Case("`q.clone(), k.clone()`", "new", lambda: (q.clone(), k.clone()), list, copies=True),
-        Case("PyTorch, eager `rotate_half`", "new", lambda: (rotate_half_form(q, cos, sin), rotate_half_form(k, cos, sin)),
-             list),
+        Case("PyTorch, eager `rotate_half`", "new",
+             lambda: (rotate_half_form(q, cos, sin), rotate_half_form(k, cos, sin)), list),
         Case("`torch.compile` of that", "new", lambda: both(q, k, cos, sin), list),
     ]
 
@@ -150,9 +154,9 @@ def rows(group, made, rounds, batch_ns):
 
 def decode_of_cpp(rounds):
     """ns of the same call from C++, in place: `ropewalk bench`."""
-    printed = subprocess.run([ROOT / "build/release/ropewalk", "bench", "--work", "rotate_qk", "--shape", f"1x40x{DIM}",
-                              "--dtype", "f32", "--layout", "bthd", "--threads", "1", "--rounds", str(rounds), "--json"],
-                             capture_output=True, text=True, check=True).stdout
+    command = [ROOT / "build/release/ropewalk", "bench", "--work", "rotate_qk", "--shape", f"1x40x{DIM}", "--dtype", "f32",
+               "--layout", "bthd", "--threads", "1", "--rounds", str(rounds), "--json"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return next(row["ns"] for row in json.loads(printed)["rows"]
                 if (row["pairing"], row["angles"]) == ("halves", "fresh"))
 

@@ -54,8 +54,8 @@ def _of_torch(x: Any, name: str, torch: Any) -> Any:
     if not x.is_cpu:
         raise BufferError(f"{name} is on the device {x.device}: ropewalk rotates in the memory of the CPU only")
     if x.layout is not torch.strided or x.is_quantized:
-        raise TypeError(f"{name} is a tensor of {x.layout}, {x.dtype}: want a dense one of float32, bfloat16, float16 or "
-                        "float64")
+        raise TypeError(f"{name} is a tensor of {x.layout}, {x.dtype}: "
+                        "want a dense one of float32, bfloat16, float16 or float64")
     if x.is_neg():
         raise BufferError(f"{name} has PyTorch's negative bit set, its memory holds other values: give "
                           f"{name}.resolve_neg()")
@@ -107,7 +107,7 @@ def positions(given: Any) -> _Positions:
             raise ValueError(f"positions is {given}, want an integer of 64 bits")
         return _Positions.start(int(given))
     if isinstance(given, float):
-        raise TypeError(f"positions is {given!r}, want an integer; a real one stands in an array of ids, one for each token")
+        raise TypeError(f"positions is {given!r}, want an integer; real ones stand in an array of ids")
     if given is None:
         raise TypeError("positions are missing: an integer (where the first token stands), an array of ids "
                         "or ropewalk.Positions")
@@ -122,8 +122,8 @@ def positions(given: Any) -> _Positions:
     return _Positions._of(given)
 
 
-_LAYOUTS = {"bthd": "batch tokens heads head_dim", "bhtd": "batch heads tokens head_dim", "thd": "tokens heads head_dim",
-            "htd": "heads tokens head_dim"}
+_LAYOUTS = {"bthd": "batch tokens heads head_dim", "bhtd": "batch heads tokens head_dim",
+            "thd": "tokens heads head_dim", "htd": "heads tokens head_dim"}
 
 
 def check_shapes(rope: Any, layout: str, tensors: dict[str, Any], positions: Any) -> None:
@@ -144,7 +144,8 @@ def check_shapes(rope: Any, layout: str, tensors: dict[str, Any], positions: Any
             if dimension == "head_dim":
                 wanted = rope.spec.head_dim, rope.spec.rotary_dim
                 if size not in wanted:
-                    raise ValueError(f"{name} has heads of {size} elements, want head_dim {wanted[0]} or rotary_dim {wanted[1]}")
+                    raise ValueError(f"{name} has heads of {size} elements, "
+                                     f"want head_dim {wanted[0]} or rotary_dim {wanted[1]}")
                 continue
             other, known = sizes.setdefault(dimension, (name, size))
             if size != known:
@@ -152,7 +153,8 @@ def check_shapes(rope: Any, layout: str, tensors: dict[str, Any], positions: Any
     if not positions:
         return
     if len(positions) > 3:
-        raise ValueError(f"positions have {len(positions)} dimensions, want [tokens], [batch, tokens] or [axes, batch, tokens]")
+        raise ValueError(f"positions have {len(positions)} dimensions, "
+                         "want [tokens], [batch, tokens] or [axes, batch, tokens]")
     if positions[-1] != sizes["tokens"][1]:
         raise ValueError(f"positions are of {positions[-1]} tokens, {sizes['tokens'][0]} has {sizes['tokens'][1]}")
     batch = sizes["batch"][1] if "batch" in sizes else 1

@@ -57,7 +57,8 @@ def _ids(positions):
         given = np.asarray(positions)
         positions = given.astype(jax.dtypes.canonicalize_dtype(given.dtype)) if given.dtype.kind in "iuf" else given
         if not np.array_equal(positions, given):
-            raise ValueError(f"positions do not fit into {positions.dtype}, which JAX makes of them: set jax_enable_x64")
+            raise ValueError(f"positions do not fit into {positions.dtype}, which JAX makes of them: "
+                             "set jax_enable_x64")
     if positions.dtype not in (np.int32, np.int64, np.float32, np.float64):
         raise TypeError(f"positions are of {positions.dtype}, want int32, int64, float32 or float64")
     if positions.ndim == 0 and positions.dtype.kind == "f":

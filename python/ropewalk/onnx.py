@@ -67,8 +67,8 @@ def _turned(x, cos, sin, positions, layout, interleaved, rotary_dim, scale=1.0):
     spec = Spec(head_dim=head_size, rotary_dim=rotary_dim or head_size,
                 pairing="adjacent" if interleaved else "halves")
     if cos.shape != sin.shape or cos.shape[-1] != spec.rotary_dim // 2:
-        raise ValueError(f"the caches have the shapes {list(cos.shape)} and {list(sin.shape)}, want both as wide as half "
-                         f"of {spec.rotary_dim}")
+        raise ValueError(f"the caches have the shapes {list(cos.shape)} and {list(sin.shape)}, "
+                         f"want both as wide as half of {spec.rotary_dim}")
     angles = Angles.of_rows(spec, cos, sin, positions, dtype="f64" if x.dtype == np.float64 else "f32")
     return _rotate(angles, x, layout=layout)
 
@@ -93,7 +93,8 @@ def rotary_embedding(X: np.ndarray, cos_cache: np.ndarray, sin_cache: np.ndarray
         raise ValueError(f"cos_cache has {cos_cache.ndim} dimensions, want {caches} "
                          f"{'without' if position_ids is None else 'with'} position_ids")
     if position_ids is None and cos_cache.shape[:2] != (batch, tokens):
-        raise ValueError(f"cos_cache has the shape {list(cos_cache.shape)}, want a row for each token, [{batch}, {tokens}, ...]")
+        raise ValueError(f"cos_cache has the shape {list(cos_cache.shape)}, "
+                         f"want a row for each token, [{batch}, {tokens}, ...]")
     ids = None if position_ids is None else _ids(position_ids, batch, tokens)
     return _turned(x, cos_cache, sin_cache, ids, layout, interleaved, rotary_embedding_dim).reshape(X.shape)
 

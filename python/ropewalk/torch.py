@@ -58,7 +58,8 @@ def _check(positions, plan, layout, **tensors):
     """What is known of tensors without memory."""
     given = {**tensors, **({} if positions is None else {"positions": positions})}
     if len({x.device for x in given.values()}) > 1:
-        raise ValueError("tensors are on several devices: " + ", ".join(f"{name} on {x.device}" for name, x in given.items()))
+        places = ", ".join(f"{name} on {x.device}" for name, x in given.items())
+        raise ValueError(f"tensors are on several devices: {places}")
     _arrays.check_shapes(_rope(plan), layout, {name: x.shape for name, x in tensors.items()},
                          None if positions is None else positions.shape)
 
@@ -142,7 +143,8 @@ def _is_watched(tensors: tuple[torch.Tensor, ...]) -> bool:
     if torch.jit.is_tracing() or torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
         return True
     watches = torch.is_grad_enabled()
-    return any(type(x) is not torch.Tensor or not x.is_cpu or x.is_neg() or (watches and x.requires_grad) for x in tensors)
+    return any(type(x) is not torch.Tensor or not x.is_cpu or x.is_neg() or (watches and x.requires_grad)
+               for x in tensors)
 
 
 def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | int, rope: Rope, *,
@@ -165,7 +167,8 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
     start = 0
     if isinstance(positions, torch.Tensor):
         if positions.requires_grad:
-            raise NotImplementedError("positions requires grad, and angles have no gradient here: give positions.detach()")
+            raise NotImplementedError("positions requires grad, and angles have no gradient here: "
+                                      "give positions.detach()")
     elif isinstance(positions, (int, np.integer, torch.SymInt)) and not isinstance(positions, bool):
         positions, start = None, int(positions) if isinstance(positions, np.integer) else positions
     else:

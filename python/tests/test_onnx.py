@@ -88,19 +88,21 @@ def test_shapes_that_the_operators_do_not_allow(random):
         rotary_embedding(x[0, 0], cos, sin, np.array([[0, 1]]))
     with pytest.raises(ValueError, match="interleaved is 2"):
         rotary_embedding(x, cos, sin, np.array([[0, 1, 2]]), interleaved=2)
-    ids = np.array([[0, 1, 2]])
+    ids, wide = np.array([[0, 1, 2]]), (cos.repeat(2, 1), sin.repeat(2, 1))
     for error, message, call in (
-            (ValueError, "want both as wide as half of 8", lambda: rotary_embedding(x, cos.repeat(2, 1), sin.repeat(2, 1), ids)),
+            (ValueError, "want both as wide as half of 8", lambda: rotary_embedding(x, *wide, ids)),
             (ValueError, "position_ids have the shape", lambda: rotary_embedding(x, cos, sin, ids[0])),
             (ValueError, "position_ids have the shape", lambda: rotary_embedding(x.repeat(2, 0), cos, sin, ids)),
             (ValueError, "num_heads is 3, the input has 2", lambda: rotary_embedding(x, cos, sin, ids, num_heads=3)),
             (ValueError, "want a row for each token", lambda: rotary_embedding(x, cos[None], sin[None])),
             (ValueError, "interleaved is True", lambda: rotary_embedding(x, cos, sin, ids, interleaved=True)),
-            (TypeError, "cos_cache is of float64, X of float32", lambda: rotary_embedding(x, cos.astype("float64"), sin, ids)),
+            (TypeError, "cos_cache is of float64, X of float32", lambda: rotary_embedding(x, cos * np.ones(1), sin, ids)),
             (TypeError, "position_ids are of float64", lambda: rotary_embedding(x, cos, sin, ids * 1.0)),
             (TypeError, "X is a list", lambda: rotary_embedding(x.tolist(), cos, sin, ids)),
             (ValueError, "cos_cache has 3 dim", lambda: microsoft_rotary_embedding(x, ids, cos[None], sin[None])),
-            (ValueError, "is_packed_batching is 2", lambda: microsoft_rotary_embedding(x, ids, cos, sin, is_packed_batching=2)),
-            (ValueError, "num_heads is 0 beside", lambda: microsoft_rotary_embedding(x[0], ids, cos, sin, rotary_embedding_dim=4))):
+            (ValueError, "is_packed_batching is 2",
+             lambda: microsoft_rotary_embedding(x, ids, cos, sin, is_packed_batching=2)),
+            (ValueError, "num_heads is 0 beside",
+             lambda: microsoft_rotary_embedding(x[0], ids, cos, sin, rotary_embedding_dim=4))):
         with pytest.raises(error, match=message):
             call()

@@ -9,7 +9,8 @@ import ropewalk
 def test_a_grid_is_numbered_row_by_row():
     rows, columns = np.indices((3, 5)).reshape(2, 1, 15)
     np.testing.assert_array_equal(ropewalk.image_positions(ropewalk.Grid(3, 5)), [rows, columns])
-    shifted = ropewalk.image_positions(ropewalk.Grid(3, 5, first_row=1, first_column=2, origin_before=1, origin_after=2))
+    grid = ropewalk.Grid(3, 5, first_row=1, first_column=2, origin_before=1, origin_after=2)
+    shifted = ropewalk.image_positions(grid)
     np.testing.assert_array_equal(shifted[:, :, 1:-2], [rows + 1, columns + 2])
     assert not shifted[:, :, [0, -1, -2]].any()
     frames = ropewalk.video_positions(ropewalk.Grid(3, 5, frames=2, first_frame=7))
@@ -43,7 +44,8 @@ def test_generators_put_the_text_beside_the_image():
     np.testing.assert_array_equal(ropewalk.flux2_positions(2, 1, 2)[:, 0],
                                   [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
     made = ropewalk.qwen_image_positions(2, 1, 3, 2)[:, 0]
-    assert sorted(zip(*made.tolist())) == sorted([(1, 1, 1), (2, 2, 2)] + [(0, r, c) for r in (-2, -1, 0) for c in (-1, 0)])
+    image = [(0, r, c) for r in (-2, -1, 0) for c in (-1, 0)]
+    assert sorted(zip(*made.tolist())) == sorted([(1, 1, 1), (2, 2, 2), *image])
 
 
 @pytest.mark.parametrize("form, order", [("qwen_vision", [0] * 20 + [1] * 20), ("step_vision", [1] * 20 + [0] * 20),
@@ -70,7 +72,8 @@ def test_forms_with_fields_of_their_own():
     np.testing.assert_allclose(spec.frequencies, [1, 100**-0.5, 1, 100**-0.25, 100**-0.5, 100**-0.75], rtol=1e-15)
     assert spec.axis_of_pair == [0, 0, 1, 1, 1, 1] and spec.pairing == "adjacent"
     periods = 100.0 ** (np.arange(4) / 4)
-    np.testing.assert_allclose(ropewalk.dinov3_spec(head_dim=16).frequencies, np.tile(2 * np.pi / periods, 2), rtol=1e-15)
+    np.testing.assert_allclose(ropewalk.dinov3_spec(head_dim=16).frequencies, np.tile(2 * np.pi / periods, 2),
+                               rtol=1e-15)
     np.testing.assert_allclose(ropewalk.pixel_spec(head_dim=16, max_frequency=10, linear=True).frequencies,
                                np.tile(np.pi * np.linspace(1, 5, 4), 2), rtol=1e-15)
     scaled = 10000.0 * 2 ** (16 / (16 - 2))

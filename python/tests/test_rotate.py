@@ -290,7 +290,8 @@ def test_outputs_that_cannot_be_written_are_refused_and_nothing_is(random):
     for error, message, call in (
             (BufferError, "x is read-only", lambda: ropewalk.rotate_(rope, read_only, 1)),
             (BufferError, "out is read-only", lambda: ropewalk.rotate(rope, x, 1, out=read_only)),
-            (BufferError, "x is read-only", lambda: ropewalk.rotate_(rope, memoryview(x.tobytes()).cast("f", x.shape), 1)),
+            (BufferError, "x is read-only",
+             lambda: ropewalk.rotate_(rope, memoryview(x.tobytes()).cast("f", x.shape), 1)),
             (ValueError, "out.*f64.*f32|f32.*f64", lambda: ropewalk.rotate(rope, x, 1, out=wide)),
             (ValueError, "out", lambda: ropewalk.rotate(rope, x, 1, out=np.zeros((1, 4, 2, 10), np.float32))),
             (ValueError, "overlap", lambda: ropewalk.rotate(rope, overlapping[0], 1, out=overlapping[1])),
@@ -345,7 +346,8 @@ def test_autograd_hears_of_what_is_written():
     rope = rope_of(8)
     weight = torch.ones(8, requires_grad=True)
     out = torch.ones(1, 2, 1, 8)
-    for write in (lambda x: ropewalk.rotate_(rope, x, 3), lambda x: ropewalk.rotate(rope, torch.ones(1, 2, 1, 8), 3, out=x),
+    for write in (lambda x: ropewalk.rotate_(rope, x, 3),
+                  lambda x: ropewalk.rotate(rope, torch.ones(1, 2, 1, 8), 3, out=x),
                   lambda x: ropewalk.rotate_(rope, out, 3, k=x), lambda x: ropewalk.rerotate_(rope, rope, x, 3, 4)):
         x = torch.ones(1, 2, 1, 8)
         y = (weight * x).sum()  # keeps x

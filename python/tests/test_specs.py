@@ -88,8 +88,8 @@ def test_a_model_is_read_from_a_path_a_dict_and_a_configuration(tmp_path):
         kind, = model.kinds
         assert kind.rotates and kind.layer_indices == [0, 1, 2] and kind.softmax_scale_factor == 1
         assert model.layer(2).spec.head_dim == 8
-        np.testing.assert_allclose(ropewalk.Rope(model.layer(2).spec).frequencies, 500000.0 ** -(np.arange(0, 8, 2) / 8),
-                                   rtol=1e-6)
+        frequencies = ropewalk.Rope(model.layer(2).spec).frequencies
+        np.testing.assert_allclose(frequencies, 500000.0 ** -(np.arange(0, 8, 2) / 8), rtol=1e-6)
         with pytest.raises(ValueError, match="3"):
             model.layer(3)
 

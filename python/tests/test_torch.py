@@ -16,7 +16,8 @@ ROPES = {
     "plain": ropewalk.Rope(ropewalk.Spec(head_dim=16)),
     "adjacent, a factor": ropewalk.Rope(ropewalk.Spec(head_dim=16, pairing="adjacent", attention_factor=1.25)),
     "partial": ropewalk.Rope(ropewalk.Spec(head_dim=16, rotary_dim=8, base=100.0)),
-    "of a length": ropewalk.Rope(ropewalk.Spec(head_dim=16, scaling={"type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 8}), 32),
+    "of a length": ropewalk.Rope(ropewalk.Spec(head_dim=16, scaling={
+        "type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 8}), 32),
 }
 
 
@@ -132,7 +133,8 @@ def test_torch_func_and_forward_mode_see_the_rotation(rope):
     close(func.jacrev(turned)(x), wanted)
     close(func.grad(lambda x: turned(x) @ tangent)(x), wanted.T @ tangent)
     close(func.hessian(lambda x: turned(x) @ turned(x))(x), 2 * wanted.T @ wanted)
-    close(func.vmap(func.grad(lambda x: turned(x) @ tangent))(torch.stack([x, 2 * x])), (wanted.T @ tangent).expand(2, 16))
+    both = func.vmap(func.grad(lambda x: turned(x) @ tangent))(torch.stack([x, 2 * x]))
+    close(both, (wanted.T @ tangent).expand(2, 16))
     with torch.autograd.forward_ad.dual_level():
         dual = turned(torch.autograd.forward_ad.make_dual(x, tangent))
         close(torch.autograd.forward_ad.unpack_dual(dual).tangent, wanted @ tangent)
@@ -174,9 +176,9 @@ def test_shapes_are_checked_without_values():
     rotated_q, rotated_k = ropewalk.torch.rotate(q, k, positions, rope)
     assert rotated_q.shape == q.shape and rotated_k.device.type == "meta"
     for call, message in (
-            (lambda: ropewalk.torch.rotate(q, torch.ones(2, 5, 2, 16), 3, rope), "on several devices: q on meta, k on cpu"),
+            (lambda: ropewalk.torch.rotate(q, torch.ones(2, 5, 2, 16), 3, rope), "several devices: q on meta, k on cpu"),
             (lambda: ropewalk.torch.rotate(torch.ones(2, 5, 2, 16), None, positions, rope), "devices|device"),
-            (lambda: ropewalk.torch.rotate(q[..., :6], None, 3, rope), "heads of 6 elements, want head_dim 16 or rotary_dim 8"),
+            (lambda: ropewalk.torch.rotate(q[..., :6], None, 3, rope), "heads of 6 .* head_dim 16 or rotary_dim 8"),
             (lambda: ropewalk.torch.rotate(q, k[:, :3], 3, rope), "k has tokens 3, q has 5"),
             (lambda: ropewalk.torch.rotate(q[0], None, 3, rope), "x has 3 dimensions"),
             (lambda: ropewalk.torch.rotate(q, None, positions[:4], rope), "positions are of 4 tokens"),

@@ -67,7 +67,7 @@ def _style(index: int, points: int) -> dict[str, Any]:
 
 
 def _named(source: Source) -> str:
-    """Its label as a legend shows it: matplotlib leaves out what begins with an underscore, and $ begins mathematics."""
+    """Its label as a legend shows it: matplotlib leaves out what begins with an underscore, and $ is mathematics."""
     label = source.label.replace("$", r"\$")
     return f" {label}" if not label or label.startswith("_") else label
 
