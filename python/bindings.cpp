@@ -132,8 +132,9 @@ DType rows_dtype(const std::string& given) {
 }
 
 // cos and sin, [batch, tokens, each x pairs].
+using Rows = nb::ndarray<nb::numpy, double>;
 using Read = void (Angles::*)(std::span<double>, std::span<double>) const;
-nb::tuple read(const HeldAngles& held, std::int64_t each, Read function) {
+nb::typed<nb::tuple, Rows, Rows> read(const HeldAngles& held, std::int64_t each, Read function) {
   const std::shared_lock lock(held.mutex);
   const Angles& angles = held.angles;
   const auto batch = static_cast<std::size_t>(angles.batch());
@@ -251,8 +252,9 @@ void define_operations(nb::module_& m) {
       },
       "operation"_a, "angles"_a, "x"_a, "k"_a.none(), "out_x"_a.none(), "out_k"_a.none(),
       "layout"_a);
-  m.def("_rerotate", &run_rerotate, "old_rope"_a, "new_rope"_a, "keys"_a, "from"_a, "to"_a,
+  m.def("_rerotate", &run_rerotate, "old_rope"_a, "new_rope"_a, "keys"_a, "from_"_a, "to"_a,
         "out"_a.none(), "layout"_a);
+  using Row = nb::typed<nb::dict, nb::str, nb::any>;
   m.def("_check", [](const Rope& rope, std::uint64_t seed, std::optional<std::int64_t> q_heads,
                      std::optional<std::int64_t> k_heads, std::optional<std::int64_t> tokens,
                      std::optional<std::int64_t> positions_below) {
@@ -267,9 +269,9 @@ void define_operations(nb::module_& m) {
       const nb::gil_scoped_release release;
       rows = check(rope, wanted);
     }
-    nb::list list;
+    nb::typed<nb::list, Row> list;
     for (const CheckRow& row : rows) {
-      nb::dict entry;
+      Row entry;
       entry["property"] = row.property;
       entry["dtype"] = std::string(name(row.dtype));
       entry["shift"] = row.shift;
@@ -289,9 +291,9 @@ void define_operations(nb::module_& m) {
 NB_MODULE(_ropewalk, m) {
   nb::register_exception_translator(&raise);
   nb::set_leak_warnings(false);  // what caches still hold when the interpreter ends is none
-  m.attr("__version__") = std::to_string(ROPEWALK_VERSION_MAJOR) + "." +
-                          std::to_string(ROPEWALK_VERSION_MINOR) + "." +
-                          std::to_string(ROPEWALK_VERSION_PATCH);
+  m.attr("_version") = std::to_string(ROPEWALK_VERSION_MAJOR) + "." +
+                       std::to_string(ROPEWALK_VERSION_MINOR) + "." +
+                       std::to_string(ROPEWALK_VERSION_PATCH);
   define_specs(m);
   define_positions(m);
   define_plan(m);

@@ -43,8 +43,10 @@ std::string json_of(nb::handle value, const std::string& key) {
   }
 }
 
-nb::dict dict_of(const Spec& spec) {
-  return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(spec_to_json(spec)));
+using Fields = nb::typed<nb::dict, nb::str, nb::any>;
+
+Fields dict_of(const Spec& spec) {
+  return nb::cast<Fields>(nb::module_::import_("json").attr("loads")(spec_to_json(spec)));
 }
 
 // A path, a dict as of config.json, or a configuration of transformers.
@@ -88,15 +90,16 @@ Raises ValueError that names the key.)")
             }
             new (self) Spec(spec_from_json(json + "}"));
           },
-          nb::sig("def __init__(self, *, head_dim: int, rotary_dim: int | None = None, "
-                  "rotary_offset: int | None = None, window_parts: int | None = None, "
-                  "pairing: str | None = None, output_pairing: str | None = None, "
-                  "clockwise: bool | None = None, base: float | None = None, "
-                  "scaling: dict | None = None, "
-                  "frequencies: collections.abc.Sequence[float] | None = None, "
-                  "attention_factor: float | None = None, "
-                  "frequency_rounding: str | None = None, axes: dict | None = None, "
-                  "axis_of_pair: collections.abc.Sequence[int] | None = None) -> None"))
+          nb::sig(
+              "def __init__(self, *, head_dim: int, rotary_dim: int | None = None, "
+              "rotary_offset: int | None = None, window_parts: int | None = None, "
+              "pairing: str | None = None, output_pairing: str | None = None, "
+              "clockwise: bool | None = None, base: float | None = None, "
+              "scaling: dict[str, typing.Any] | None = None, "
+              "frequencies: collections.abc.Sequence[float] | None = None, "
+              "attention_factor: float | None = None, "
+              "frequency_rounding: str | None = None, axes: dict[str, typing.Any] | None = None, "
+              "axis_of_pair: collections.abc.Sequence[int] | None = None) -> None"))
       .def_static(
           "from_json", [](std::string_view json) { return spec_from_json(json); }, "json"_a,
           "Of the text of its JSON form.")
@@ -118,11 +121,11 @@ Raises ValueError that names the key.)")
           },
           "None beside given frequencies.")
       .def_prop_ro("scaling",
-                   [](const Spec& spec) {
-                     nb::dict none;
+                   [](const Spec& spec) -> Fields {
+                     Fields none;
                      none["type"] = "default";
-                     const nb::dict all = dict_of(spec);
-                     return all.contains("scaling") ? nb::cast<nb::dict>(all["scaling"]) : none;
+                     const Fields all = dict_of(spec);
+                     return all.contains("scaling") ? nb::cast<Fields>(all["scaling"]) : none;
                    })
       .def_prop_ro("frequencies", &Spec::frequencies, "None unless they were given: Rope has all.")
       .def_prop_ro("attention_factor", &Spec::attention_factor, "None: by the rule.")
@@ -134,7 +137,7 @@ Raises ValueError that names the key.)")
             const nb::dict all = dict_of(spec);
             return all.contains("axes") ? nb::object(all["axes"]) : nb::none();
           },
-          nb::sig("def axes(self) -> dict | None"))
+          nb::sig("def axes(self) -> dict[str, typing.Any] | None"))
       .def_prop_ro(
           "axis_of_pair",
           [](const Spec& spec) {

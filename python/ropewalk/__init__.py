@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _typing
 from ._ropewalk import (
-    Grid, LayerKind, Model, Positions, QueryScale, Run, SequenceRules, Spec, TokenPositions, XPos, __version__,
+    Grid, LayerKind, Model, Positions, QueryScale, Run, SequenceRules, Spec, TokenPositions, XPos,
     axial_spec, centred_positions, cosmos_spec, dinov3_spec, flux2_positions, flux_positions, hunyuan_token_positions,
     image_positions, pixel_spec, presets, qwen_image_positions, sequence_rules, spanned_positions,
     stepped_image_positions, stepped_video_positions, token_positions, video_positions, vision_forms, vision_spec)
-from ._ropewalk import _Angles, _Rope, _check, _rerotate, _run, _run_angles, _set_threads, _threads
+from ._ropewalk import _Angles, _Rope, _check, _rerotate, _run, _run_angles, _set_threads, _threads, _version
 
 __all__ = [
     "Angles", "Grid", "LayerKind", "Model", "Positions", "QueryScale", "Rope", "Run", "SequenceRules", "Spec",
@@ -40,6 +40,7 @@ __all__ = [
     "token_positions", "unrotate", "unrotate_", "video_positions", "vision_forms", "vision_spec",
 ]
 
+__version__ = _version
 _ROTATE, _UNROTATE, _BACKWARD = 0, 1, 2
 
 
@@ -95,7 +96,7 @@ class Angles(_Angles):
                token_factors: Any = None, as_seen_in: str | None = None, xpos: XPos | None = None) -> None:
         """New rows in the same memory. If it raises, the old rows stay."""
         _want_ropes(rope=rope)
-        factors = [] if token_factors is None else np.asarray(token_factors, np.float64).ravel()
+        factors: list[float] = [] if token_factors is None else np.ravel(token_factors).astype(np.float64).tolist()
         self._assign(rope, _arrays.positions(positions), dtype, factor, factors, as_seen_in, xpos)
 
     @classmethod
@@ -136,7 +137,7 @@ class Angles(_Angles):
         return cos + 1j * sin
 
 
-def _run_any(operation, source, x, positions, k, outs, layout):
+def _run_any(operation: int, source: Any, x: Any, positions: Any, k: Any, outs: Any, layout: str) -> tuple[Any, Any]:
     """outs: None in place, else where the results go, or (None, None) for new arrays. Returns what was written to."""
     one = k is None
     given_x = _arrays.taken(x, "x" if one else "q")
@@ -168,10 +169,10 @@ def _run_any(operation, source, x, positions, k, outs, layout):
     return out_x, out_k
 
 
-def _functional(operation, source, x, positions, k, out, layout):
+def _functional(operation: int, source: Any, x: Any, positions: Any, k: Any, out: Any, layout: str) -> Any:
+    outs: Any
     if k is None:
-        outs = out, None
-        names = ("out", "")
+        outs, names = (out, None), ("out", "")
     else:
         if out is not None and (not isinstance(out, (tuple, list)) or len(out) != 2):
             raise TypeError("out is not a pair: with k it is (out_q, out_k)")
@@ -186,13 +187,14 @@ def _functional(operation, source, x, positions, k, out, layout):
     return made_x, _arrays.as_given(k, made_k) if outs[1] is None else made_k
 
 
-def _in_place(operation, source, x, positions, k, layout):
+def _in_place(operation: int, source: Any, x: Any, positions: Any, k: Any, layout: str) -> Any:
     _arrays.check_writable(x, "x" if k is None else "q")
     _arrays.check_writable(k, "k")
     _run_any(operation, source, x, positions, k, None, layout)
     return x if k is None else (x, k)
 
 
+@_typing.functional
 def rotate(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None, out: Any = None,
            layout: str = "bthd") -> Any:
     """x rotated at its positions; with k, the pair (q, k), whose batch and tokens must be equal.
@@ -210,24 +212,28 @@ def rotate(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: A
     return _functional(_ROTATE, rope_or_angles, x, positions, k, out, layout)
 
 
+@_typing.in_place
 def rotate_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None,
             layout: str = "bthd") -> Any:
     """rotate() in place; returns x, or (x, k)."""
     return _in_place(_ROTATE, rope_or_angles, x, positions, k, layout)
 
 
+@_typing.functional
 def unrotate(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None, out: Any = None,
              layout: str = "bthd") -> Any:
     """The inverse of rotate(), attention factor included: unrotate(rotate(x)) is x but for rounding."""
     return _functional(_UNROTATE, rope_or_angles, x, positions, k, out, layout)
 
 
+@_typing.in_place
 def unrotate_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None,
               layout: str = "bthd") -> Any:
     """unrotate() in place."""
     return _in_place(_UNROTATE, rope_or_angles, x, positions, k, layout)
 
 
+@_typing.functional
 def backward(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None, out: Any = None,
              layout: str = "bthd") -> Any:
     """The gradient of rotate(): x is the gradient of its result, returned is that of its input.
@@ -237,6 +243,7 @@ def backward(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k:
     return _functional(_BACKWARD, rope_or_angles, x, positions, k, out, layout)
 
 
+@_typing.in_place
 def backward_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: Any = None,
               layout: str = "bthd") -> Any:
     """backward() in place."""
@@ -266,7 +273,7 @@ def rerotate_(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *,
     return keys
 
 
-def _want_ropes(**ropes):
+def _want_ropes(**ropes: Any) -> None:
     for name, rope in ropes.items():
         if not isinstance(rope, Rope):
             raise TypeError(f"{name} is a {type(rope).__name__}, want ropewalk.Rope")
