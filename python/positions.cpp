@@ -106,9 +106,10 @@ What takes positions also takes an integer, for start(), and an array, for ids()
       .def_static(
           "_of", [](const nb::object& ids) { return positions_from(ids, "positions"); }, "ids"_a,
           "Ids that are not copied: for one call.")
-      .def_static("packed", &packed, "lengths"_a, "starts"_a = nb::none(),
-                  R"(Sequences packed one behind the other into one row: sequence s has the tokens
-lengths[s] .. lengths[s + 1], cumulative lengths that begin with 0, and starts at starts[s], or at 0.)")
+      .def_static(
+          "packed", &packed, "lengths"_a, "starts"_a = nb::none(),
+          R"(Sequences packed one behind the other into one row (cu_seqlens): sequence s has the tokens
+lengths[s] .. lengths[s + 1] - 1, cumulative lengths that begin with 0, and starts at starts[s], or at 0.)")
       .def_static(
           "contiguous",
           [](std::int64_t tokens, std::int64_t ranks, std::int64_t rank, std::int64_t start) {

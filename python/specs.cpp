@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ropewalk/frequencies.hpp>
 #include <ropewalk/model.hpp>
 #include <ropewalk/vision.hpp>
 #include <string>
@@ -55,6 +56,8 @@ Model model_from(const nb::object& source) {
   if (nb::hasattr(source, "to_json_string")) {
     return Model::from_config(nb::cast<std::string>(source.attr("to_json_string")(false)));
   }
+  // Python's own errors of files, with errno and name.
+  nb::module_::import_("builtins").attr("open")(source, "rb").attr("close")();
   return Model::from_file(
       nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(source)));
 }
@@ -63,19 +66,33 @@ void define_spec(nb::module_& m) {
   nb::class_<Spec>(m, "Spec",
                    R"(What a model says of its rotary embedding; checked when made, and immutable.
 
-Only head_dim is required; None is as if left out. See SpecFields and Scaling in spec.hpp for what is allowed.
+Only head_dim is required; None is as if left out.
 
 head_dim: elements of a head. rotary_dim: how many of them are rotated, even; all but rotary_offset.
 rotary_offset: where they begin. window_parts: in so many equal parts, each paired inside itself.
 pairing: "halves" (NeoX, rotate_half: x[i] with x[i + rotary_dim/2]) or "adjacent" (GPT-J: x[2i] with x[2i+1]).
 output_pairing: of what is written, where it is another. clockwise: turn by -φ.
-base: pair i turns by base^(-2i / rotary_dim) radians per position; 10000.
-scaling: {"type": "linear", "factor": 4.0}, of "default", "linear", "ntk", "dynamic", "dynamic_stepwise",
-    "ntk_by_parts", "yarn", "llama3", "longrope", "proportional" and "divisors", each with its own keys.
+base: pair i turns by base^(-2i / rotary_dim) radians per position; 10000 (rope_theta).
+scaling: a dict with a "type" and its keys, those in brackets if wanted. A block rope_scaling or
+    rope_parameters of a config has other names: that is Model.from_file's.
+
+    linear            factor
+    ntk               alpha
+    dynamic           factor, original_max_position_embeddings; or alpha
+    dynamic_stepwise  original_max_position_embeddings
+    ntk_by_parts      factor, original_max_position_embeddings [extrapolation_factor]
+    yarn              factor, original_max_position_embeddings [beta_fast 32, beta_slow 1, truncate, mscale,
+                      mscale_all_dim, attention_factor, extrapolation_factor, divisors]
+    llama3            factor, low_freq_factor, high_freq_factor, original_max_position_embeddings
+    longrope          short_factor, long_factor, original_max_position_embeddings, and factor or
+                      attention_factor [short_mscale and long_mscale]
+    proportional      [rotating_pairs, factor]
+    divisors          divisors [factor]
+
 frequencies: instead of base and scaling, radians per position for each pair.
 attention_factor: on cos and sin, instead of the rule's. frequency_rounding: "none" or "float32".
-axes: {"sections": [16, 24, 24], "order": "blocks"} for positions of several axes; "cycle", "ggml_cycle",
-    "ernie", "round_robin". axis_of_pair: instead of axes, the axis of each pair.
+axes: {"sections": [16, 24, 24], "order": "blocks"} for positions of several axes, pairs of each (M-RoPE);
+    "cycle", "ggml_cycle", "ernie", "round_robin". axis_of_pair: instead of axes, the axis of each pair.
 
 Raises ValueError that names the key.)")
       .def(
@@ -173,6 +190,10 @@ std::string name_of(QueryScale::Kind kind) {
 }
 
 void define_model(nb::module_& m) {
+  m.def(
+      "depends_on_length", &depends_on_length, "spec"_a,
+      R"(Whether the frequencies depend on how long the sequence is (dynamic, longrope): Rope(spec, length) then.
+Nothing is said where a position is beyond that length.)");
   nb::class_<QueryScale>(m, "QueryScale", "A factor on queries that depends on their position.")
       .def_prop_ro("kind", [](const QueryScale& scale) { return name_of(scale.kind); })
       .def_ro("scale", &QueryScale::scale)
@@ -182,17 +203,28 @@ void define_model(nb::module_& m) {
            "The factor at a position: for token_factors of Angles.");
   nb::class_<LayerKind>(m, "LayerKind", "Layers of a model that rotate alike.")
       .def_prop_ro("layer_type", &LayerKind::layer_type, "As the config says it, or empty.")
-      .def_prop_ro("layer_indices",
-                   [](const LayerKind& kind) {
-                     const auto indices = kind.layer_indices();
-                     return std::vector<std::int64_t>(indices.begin(), indices.end());
-                   })
+      .def_prop_ro(
+          "layer_indices",
+          [](const LayerKind& kind) {
+            const auto indices = kind.layer_indices();
+            return std::vector<std::int64_t>(indices.begin(), indices.end());
+          },
+          "Which layers, from 0; empty if the file does not say how many there are.")
       .def_prop_ro("rotates", &LayerKind::rotates, "False for layers without RoPE (NoPE).")
-      .def_prop_ro("spec", &LayerKind::spec, nb::rv_policy::reference_internal)
+      .def_prop_ro("spec", &LayerKind::spec, nb::rv_policy::reference_internal,
+                   "Raises NotImplementedError if these layers do not rotate.")
       .def_prop_ro(
           "softmax_scale_factor", &LayerKind::softmax_scale_factor,
-          "What the scale of the scores is multiplied by, beside the rotation; 1 for most.")
-      .def_prop_ro("query_scale", &LayerKind::query_scale, "Or None.");
+          R"(What attention multiplies its scale of the scores by, beside the rotation: in models with
+multi-head latent attention, yarn's magnitude squared; 1 for most. rotate() does not do it.)")
+      .def_prop_ro(
+          "query_scale", &LayerKind::query_scale,
+          "A factor on queries by position, or None. rotate() does not apply it: token_factors do.")
+      .def("__repr__", [](const LayerKind& kind) {
+        return "LayerKind('" + kind.layer_type() + "', " +
+               std::to_string(kind.layer_indices().size()) + " layers, " +
+               (kind.rotates() ? "rotates)" : "does not rotate)");
+      });
   nb::class_<Model>(m, "Model", "What a model's files say of the rotation in each of its layers.")
       .def_static(
           "from_file", &model_from, "source"_a,
@@ -201,13 +233,20 @@ configuration of transformers. Raises ValueError, OSError or NotImplementedError
       .def_static(
           "from_preset", [](std::string_view name) { return Model::from_preset(name); }, "name"_a,
           "A well-known model, one of ropewalk.presets().")
-      .def_prop_ro("model_type", &Model::model_type)
+      .def("__repr__",
+           [](const Model& model) {
+             return "Model('" + model.model_type() + "', " + std::to_string(model.kinds().size()) +
+                    (model.kinds().size() == 1 ? " kind of layers)" : " kinds of layers)");
+           })
+      .def_prop_ro("model_type", &Model::model_type, "\"llama\"; of a GGUF its architecture.")
       .def_prop_ro("trained_length", &Model::trained_length, "Positions, or None.")
-      .def_prop_ro("kinds",
-                   [](const Model& model) {
-                     const auto kinds = model.kinds();
-                     return std::vector<LayerKind>(kinds.begin(), kinds.end());
-                   })
+      .def_prop_ro(
+          "kinds",
+          [](const Model& model) {
+            const auto kinds = model.kinds();
+            return std::vector<LayerKind>(kinds.begin(), kinds.end());
+          },
+          "Layers that rotate alike, in the order of the first layer of each.")
       .def("layer", &Model::layer, "i"_a, nb::rv_policy::reference_internal,
            "The kind of layer i, from 0. Raises ValueError if there is none.")
       .def("kind", &Model::kind, "layer_type"_a, nb::rv_policy::reference_internal,

@@ -84,7 +84,7 @@ everywhere, and so is ropewalk, by what float32 can hold of a cosine and a sine.
 HEAD = """# Gallery
 
 Pictures of what a rotary position embedding does, drawn by `ropewalk.plot`
-(`pip install ropewalk[plot]`). Each stands below the command that makes it, which takes any model:
+(`pip install matplotlib`). Each stands below the command that makes it, which takes any model:
 `--preset NAME`, `--config FILE` (a config.json or a GGUF) or `--spec FILE`, repeated to draw several over
 one another; `python -m ropewalk.plot KIND --help` has the rest. In Python, `ropewalk.plot.draw_KIND` draws on
 axes of your own, and `ropewalk.plot.KIND` returns the numbers. This page and its pictures are written by

@@ -25,19 +25,21 @@ import numpy as np
 
 from . import _arrays, _typing
 from ._ropewalk import (
-    Grid, LayerKind, Model, Positions, QueryScale, Run, SequenceRules, Spec, TokenPositions, XPos,
-    axial_spec, centred_positions, cosmos_spec, dinov3_spec, flux2_positions, flux_positions, hunyuan_token_positions,
-    image_positions, pixel_spec, presets, qwen_image_positions, sequence_rules, spanned_positions,
-    stepped_image_positions, stepped_video_positions, token_positions, video_positions, vision_forms, vision_spec)
+    Grid, LayerKind, Model, Positions, QueryScale, Run, SequenceRules, Spec, TokenPositions, XPos, axial_spec,
+    centred_positions, cosmos_spec, depends_on_length, dinov3_spec, flux2_positions, flux_positions,
+    hunyuan_token_positions, image_positions, pixel_spec, presets, qwen_image_positions, sequence_rules,
+    spanned_positions, stepped_image_positions, stepped_video_positions, token_positions, video_positions,
+    vision_forms, vision_spec)
 from ._ropewalk import _Angles, _Rope, _check, _rerotate, _run, _run_angles, _set_threads, _threads, _version
 
 __all__ = [
     "Angles", "Grid", "LayerKind", "Model", "Positions", "QueryScale", "Rope", "Run", "SequenceRules", "Spec",
     "TokenPositions", "XPos", "__version__", "axial_spec", "backward", "backward_", "centred_positions", "check",
-    "cosmos_spec", "dinov3_spec", "flux2_positions", "flux_positions", "hunyuan_token_positions", "image_positions",
-    "pixel_spec", "presets", "qwen_image_positions", "rerotate", "rerotate_", "rotate", "rotate_", "sequence_rules",
-    "set_threads", "spanned_positions", "stepped_image_positions", "stepped_video_positions", "threads",
-    "token_positions", "unrotate", "unrotate_", "video_positions", "vision_forms", "vision_spec",
+    "cosmos_spec", "depends_on_length", "dinov3_spec", "flux2_positions", "flux_positions",
+    "hunyuan_token_positions", "image_positions", "pixel_spec", "presets", "qwen_image_positions", "rerotate",
+    "rerotate_", "rotate", "rotate_", "sequence_rules", "set_threads", "spanned_positions",
+    "stepped_image_positions", "stepped_video_positions", "threads", "token_positions", "unrotate", "unrotate_",
+    "video_positions", "vision_forms", "vision_spec",
 ]
 
 __version__ = _version
@@ -98,6 +100,9 @@ class Angles(_Angles):
         _want_ropes(rope=rope)
         factors: list[float] = [] if token_factors is None else np.ravel(token_factors).astype(np.float64).tolist()
         self._assign(rope, _arrays.positions(positions), dtype, factor, factors, as_seen_in, xpos)
+
+    def __repr__(self) -> str:
+        return f"<Angles of {self.batch} x {self.tokens} tokens, {self.pairs} pairs, {self.dtype}>"
 
     @classmethod
     def of_rows(cls, spec: Spec, cos: Any, sin: Any, positions: Any = None, *, dtype: str = "f32") -> Angles:
@@ -202,7 +207,8 @@ def rotate(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k: A
     x: [batch, tokens, heads, head_dim] in the order that layout says; as wide as the rope's head_dim, or as
         its rotary_dim, being then the window alone.
     positions: with a Rope. An integer: token t of every sequence stands there + t. An array of int32, int64,
-        float32 or float64: ids [tokens], [batch, tokens] or [axes, batch, tokens]. Or Positions.
+        float32 or float64: ids [tokens], [batch, tokens] or [axes, batch, tokens]; without the axes all coordinates
+        are the same, as text has them, and axes beyond the rope's are not read. Or Positions.
     out: where the result goes, and what is returned: of the shape and dtype of x; with k, a pair. It
         must not share memory with anything that is read, but may be x itself.
 

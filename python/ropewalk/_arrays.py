@@ -73,8 +73,15 @@ def empty_like(x: Any, name: str) -> Any:
         return np.empty_like(x, subok=False)
     if is_jax(x):
         return np.empty(x.shape, x.dtype)
-    raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__qualname__}: no result can be made like it; "
-                    "give out=, an array to write to")
+    if hasattr(x, "__dlpack__") or isinstance(x, (memoryview, bytes, bytearray)):
+        raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__qualname__}: no result can be made like it; "
+                        "give out=, an array to write to")
+    raise TypeError(f"{name} is {_article(x)}, want an array: of NumPy, PyTorch or JAX, or anything with DLPack "
+                    "or the buffer protocol")
+
+
+def _article(x: Any) -> str:
+    return "None" if x is None else f"a {type(x).__name__}"
 
 
 def check_writable(x: Any, name: str) -> None:

@@ -183,19 +183,6 @@ def test_calls_of_several_threads_at_once_are_independent(random):
                 np.testing.assert_array_equal(result, one)
 
 
-def test_a_forked_process_has_threads_of_its_own(random):
-    import multiprocessing
-    rope = rope_of(128)
-    x = random.standard_normal((1, 300, 8, 128)).astype(np.float32)
-    wanted = ropewalk.rotate(rope, x, 3)  # starts the pool
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    child = context.Process(target=lambda: queue.put(bool(np.array_equal(ropewalk.rotate(rope, x, 3), wanted))))
-    child.start()
-    child.join(60)
-    assert child.exitcode == 0 and queue.get()
-
-
 def test_torch_in_torch_out(random):
     torch = pytest.importorskip("torch")
     rope = rope_of(64)
@@ -482,6 +469,8 @@ def test_positions_keep_what_they_were_made_of():
     (lambda: ropewalk.rotate(rope_of(8), np.ones((1, 1, 1, 8), ">f4"), 1), TypeError, "x is a .*ndarray of >f4"),
     (lambda: ropewalk.rotate(rope_of(8), np.ma.ones((1, 1, 1, 8)), 1), TypeError, "x is a masked array"),
     (lambda: ropewalk.rotate(rope_of(8), np.ones((1, 1, 1, 8)), 1, layout=None), TypeError, "layout is None"),
+    (lambda: ropewalk.rotate(rope_of(8), [[[[1.0] * 8]]], 1), TypeError, "x is a list, want an array"),
+    (lambda: ropewalk.rotate(rope_of(8), None, 1), TypeError, "x is None, want an array"),
     (lambda: ropewalk.Rope(8), TypeError, "spec is a int, want ropewalk.Spec"),
     (lambda: ropewalk.rerotate(3, rope_of(8), np.ones((1, 1, 1, 8)), 1, 2), TypeError, "old_rope is a int"),
 ])

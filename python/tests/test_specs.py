@@ -46,6 +46,7 @@ def test_a_rope_survives_pickle_and_copy():
     for other in (copy.deepcopy(rope), pickle.loads(pickle.dumps(rope))):
         assert other.spec == rope.spec and other.length == 128
         np.testing.assert_array_equal(other.frequencies, rope.frequencies)
+    assert ropewalk.depends_on_length(rope.spec) and not ropewalk.depends_on_length(ropewalk.Spec(head_dim=8))
     assert repr(rope).startswith("Rope(Spec(head_dim=8") and repr(rope).endswith(", 128)")
 
 
@@ -92,6 +93,8 @@ def test_a_model_is_read_from_a_path_a_dict_and_a_configuration(tmp_path):
         np.testing.assert_allclose(frequencies, 500000.0 ** -(np.arange(0, 8, 2) / 8), rtol=1e-6)
         with pytest.raises(ValueError, match="3"):
             model.layer(3)
+        assert repr(model) == "Model('llama', 1 kind of layers)"
+        assert repr(kind) == "LayerKind('full_attention', 3 layers, rotates)"
 
 
 def test_layers_without_rotation_and_scaled_queries():
@@ -109,8 +112,10 @@ def test_layers_without_rotation_and_scaled_queries():
 
 
 def test_files_that_are_none_are_errors(tmp_path):
-    with pytest.raises(OSError, match="nowhere.json"):
+    with pytest.raises(FileNotFoundError, match="nowhere.json"):
         ropewalk.Model.from_file(pathlib.Path("nowhere.json"))
+    with pytest.raises(IsADirectoryError):
+        ropewalk.Model.from_file(tmp_path)
     garbage = tmp_path / "config.json"
     garbage.write_bytes(b"\x00\xff{")
     with pytest.raises(ValueError, match="config.json"):

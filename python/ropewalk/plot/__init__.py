@@ -1,4 +1,4 @@
-"""Pictures of rotary position embeddings, by matplotlib (pip install ropewalk[plot]).
+"""Pictures of rotary position embeddings, by matplotlib (pip install matplotlib).
 
     python -m ropewalk.plot wavelengths --preset llama-3.1-8b --unscaled -o wavelengths.svg
 

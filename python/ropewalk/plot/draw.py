@@ -38,7 +38,7 @@ def _matplotlib() -> Any:
         import matplotlib.lines
     except ModuleNotFoundError:
         raise ImportError("ropewalk.plot draws with matplotlib, which is not installed: "
-                          "pip install ropewalk[plot]") from None
+                          "pip install matplotlib") from None
     return matplotlib
 
 
