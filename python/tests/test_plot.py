@@ -241,6 +241,11 @@ def test_lines_of_frequencies_and_wavelengths_are_the_data_and_the_contexts(axes
                             "trained context, 65 536"]
     assert axes.get_yscale() == "log"
     axes.clear()
+    other = plot.Source("other", PLAIN, trained_length=4096)
+    plot.draw_frequencies([scaled, other, unscaled], axes)
+    assert labels(axes)[3:] == ["context before scaling of scaled, 8 192", "trained context of other, 4 096",
+                                "trained context of scaled, 65 536"]
+    axes.clear()
     lines = plot.draw_wavelengths([scaled, unscaled], axes).get_lines()
     drawn(lines[0], range(8), plot.wavelengths(scaled.rope))
     assert [line.get_ydata()[0] for line in lines[2:]] == [8192, 65536]
@@ -333,5 +338,5 @@ def test_matplotlib_is_imported_only_when_drawing(monkeypatch):
     program = "import sys, ropewalk.plot; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install ropewalk\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
         plot.draw_frequencies(plot.Source("x", PLAIN))

@@ -72,6 +72,11 @@ def _named(source: Source) -> str:
     return f" {label}" if not label or label.startswith("_") else label
 
 
+def _whose(sources: Sequence[Source]) -> str:
+    """What an axis adds to its label: of one source the name, which no legend says."""
+    return f", {_named(sources[0])}" if len(sources) == 1 else ""
+
+
 def _legend(axes: Any, handles: Sequence[Any] | None = None) -> None:
     handles = axes.get_legend_handles_labels()[0] if handles is None else handles
     longest = max(len(str(handle.get_label())) for handle in handles)
@@ -88,14 +93,21 @@ def _contexts(sources: Sequence[Source], line: Any, place: Any = float, most: fl
 
     line: the axes' axhline or axvline. Lengths beyond `most`, where no data is, are left out.
     """
-    originals = {source.original_length for source in sources} - {None}
-    trained = {source.trained_length for source in sources} - {None}
+    trained, originals = {}, {}
+    for source in sources:
+        for lengths, length in ((trained, source.trained_length), (originals, source.original_length)):
+            if length is not None:
+                # A model has its contexts also without its scaling.
+                lengths.setdefault(length, {})[_named(source).removesuffix(", unscaled")] = None
+    owners = {label for lengths in (trained, originals) for labels in lengths.values() for label in labels}
     drawn = []
-    for lengths, name, dash in ((originals - trained, "context before scaling", 1),
-                                (trained, "trained context", 8)):
+    for lengths, name, dash in (({length: originals[length] for length in originals if length not in trained},
+                                 "context before scaling", 1), (trained, "trained context", 8)):
         for n, length in enumerate(sorted(length for length in lengths if length <= most)):
+            models = lengths[length]
+            whose = f" of {', '.join(models) if len(models) < 3 else f'{len(models)} models'}" if len(owners) > 1 else ""
             drawn.append(line(place(length), color=_GREY, linewidth=1, linestyle=(0, (dash, 2 + 3 * n)),
-                              label=f"{name}, {_grouped(length)}"))
+                              label=f"{name}{whose}, {_grouped(length)}"))
     return drawn
 
 
@@ -172,8 +184,8 @@ def draw_scores(sources: Source | Iterable[Source], distances: Any, axes: Any = 
     handles += _contexts(sources, axes.axvline, most=np.max(distances))
     if np.min(distances) >= 1:
         axes.set_xscale("log")
-    axes.set_xlabel("distance of q and k (positions)")
-    axes.set_ylabel("score (part of |q| |k|)")
+    axes.set_xlabel(f"distance of q and k (positions){_whose(sources)}")
+    axes.set_ylabel("score / (|q| |k|)")
     _legend(axes, handles)
     return axes
 
@@ -212,7 +224,7 @@ def draw_rotation(sources: Source | Iterable[Source], positions: Any, axes: Any 
         axes.axhline(-2.5 * pair, color=_GREY, linewidth=0.4, zorder=0)
     axes.set_yticks([level - 2.5 * pair for pair in range(pairs) for level in (-1, 0, 1)],
                     [text for pair in range(pairs) for text in ("-1", f"pair {pair}", "1")])
-    axes.set_xlabel("position p")
+    axes.set_xlabel(f"position p{_whose(sources)}")
     axes.margins(x=0.01)
     _legend(axes, handles)
     return axes
@@ -241,7 +253,7 @@ def draw_heatmap(source: Source, positions: Any, axes: Any = None) -> Any:
             _legend(axes, [lines.Line2D([], [], color="black", linewidth=1, linestyle="--", label=(
                 f"{_named(source)}: from pair {slow[0]} on, no whole turn in the trained context, "
                 f"{_grouped(source.trained_length)}"))])
-    axes.set_xlabel("position p")
+    axes.set_xlabel(f"position p{_whose([source])}")
     axes.set_ylabel("pair i")
     return axes
 
@@ -272,7 +284,7 @@ def draw_errors(sources: Source | Iterable[Source], positions: Any, axes: Any = 
     handles += _contexts(sources, axes.axvline, most=np.max(positions))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("position p")
+    axes.set_xlabel(f"position p{_whose(sources)}")
     axes.set_ylabel("error of the angle (radians), worst pair")
     _legend(axes, handles)
     return axes
