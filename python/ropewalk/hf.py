@@ -19,7 +19,7 @@ import functools
 import inspect
 import re
 import types
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -81,8 +81,11 @@ def families() -> list[str]:
     return sorted(_FAMILIES)
 
 
+_Axes = Optional[tuple[str, tuple[int, ...]]]  # order and sections
+
+
 @functools.lru_cache(maxsize=1024)
-def _rope(width: int, apply: _Apply, factor: float, frequencies: bytes, axes: tuple[str, tuple[int, ...]] | None) -> Rope:
+def _rope(width: int, apply: _Apply, factor: float, frequencies: bytes, axes: _Axes) -> Rope:
     """Of heads so wide; made once for the same frequencies."""
     radians = np.frombuffer(frequencies, np.float32).astype(np.float64)
     return Rope(Spec(head_dim=width, rotary_dim=2 * len(radians), frequencies=radians, attention_factor=factor,
@@ -97,7 +100,7 @@ class _Rotation:
     positions: torch.Tensor
     frequencies: torch.Tensor
     factor: float
-    axes: tuple[str, tuple[int, ...]] | None
+    axes: _Axes
 
     def to(self, *_) -> _Rotation:
         """As attention asks of factors, for its device."""
@@ -216,7 +219,8 @@ def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
             raise NotImplementedError(f"{name or type(module).__qualname__} is no family that is supported; these are: "
                                       f"{', '.join(families())}")
         if not _forward_of(type(module)).__module__.startswith("transformers."):
-            raise NotImplementedError(f"{path}: {type(module).__qualname__} has a forward of its own, not that of {name}")
+            raise NotImplementedError(f"{path}: {type(module).__qualname__} has a forward of its own, "
+                                      f"not that of {name}")
         if hasattr(module, "embed_positions"):
             _gptj_frequencies(module)
         changes[path] = _bound(_with_names(_embed, {}), module)
@@ -253,6 +257,8 @@ def patch(model: torch.nn.Module) -> torch.nn.Module:
     derived from one and does something else; ValueError for a model that has no rotary embedding or is patched
     already, or whose module has had its forward replaced (by hooks). Nothing is changed then.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model is a {type(model).__name__}, want a model of transformers")
     if any(map(_is_patched, model.modules())):
         raise ValueError("the model is patched already, or a part of it is")
     changes = _changes(model)

@@ -274,6 +274,8 @@ def test_what_is_not_supported_is_refused_by_name_and_nothing_is_changed():
     with pytest.raises(NotImplementedError, match="nanochat is no family that is supported.*: .*llama"):
         ropewalk.hf.patch(nanochat)
     assert all("forward" not in vars(module) for module in nanochat.modules())
+    with pytest.raises(TypeError, match="model is a int"):
+        ropewalk.hf.patch(3)
     gpt2 = transformers.GPT2Model(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=64))
     with pytest.raises(ValueError, match="GPT2Model has no rotary embedding"):
         ropewalk.hf.patch(gpt2)
