@@ -369,18 +369,16 @@ def test_derived_classes_are_patched_or_refused_and_never_in_part():
     assert torch.equal(outputs(model, IDS), wanted)
 
 
-@pytest.mark.parametrize("name", ["llama, dynamic", "deepseek_v2"])
-def test_a_patched_model_compiles(name):
-    model = make(name)
+def test_a_patched_model_compiles():
+    model = make("llama, dynamic")
+    del model.model.layers[2:]  # two are alike, as far as a compiler sees
     sharpened(model, IDS)
     ropewalk.hf.patch(model)
     wanted = outputs(model, IDS)
-    torch.compiler.reset()
     compiled = torch.compile(model, backend="eager")
     with torch.no_grad():
         result = compiled(input_ids=IDS, use_cache=False)
-    got = result.logits if hasattr(result, "logits") else result.last_hidden_state
-    torch.testing.assert_close(got, wanted, rtol=0, atol=TOLERANCE)
+    torch.testing.assert_close(result.logits, wanted, rtol=0, atol=TOLERANCE)
 
 
 def test_positions_of_other_integers():
