@@ -17,7 +17,7 @@ unexport CXXFLAGS CFLAGS CPPFLAGS LDFLAGS
 SOURCES = $(shell find include src cli tests examples fuzz bench docs python \
             -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 
-.PHONY: help setup build demo test docs bench bench-peers bench-python bench-report instructions fuzz install asan tsan cross tidy format format-check clean
+.PHONY: help setup build demo test docs gallery bench bench-peers bench-python bench-report instructions fuzz install asan tsan cross tidy format format-check clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do \
@@ -50,6 +50,12 @@ docs: setup  ## measure the figures of docs/*.md again, and write them there
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target document_numbers
 	@scripts/write_docs.py build/release/tests/document_numbers
+
+gallery: setup  ## draw the pictures of docs/gallery.md again
+	@scripts/setup --python
+	@cmake --preset release -D ROPEWALK_PYTHON=ON -D Python_EXECUTABLE="$$PWD/build/python/bin/python" > /dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_python
+	@PYTHONPATH=build/release/python build/python/bin/python scripts/write_gallery.py
 
 bench: setup  ## the speed, as a share of what this machine can do
 	@cmake --preset release > /dev/null
