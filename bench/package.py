@@ -79,11 +79,11 @@ def large(random):
     rope = ropewalk.Rope(ropewalk.Spec(head_dim=DIM, base=BASE))
     eager, by_halves, by_cat = compiled(rotate_half_form), compiled(apart), compiled(into)
 
-    def written(call):
-        def both():
-            call()
+    def written(function):
+        def call():
+            function(x, cos, sin, out)
             return out
-        return both
+        return call
     return [x.numpy()], [
         Case("`ropewalk.rotate_`", "in place", lambda: ropewalk.rotate_(rope, moved, START), lambda y: [y]),
         Case("`ropewalk.rotate(..., out=)`", "given", lambda: ropewalk.rotate(rope, x, START, out=out), lambda y: [y]),
@@ -92,8 +92,8 @@ def large(random):
         Case("`x.clone()`", "new", x.clone, lambda y: [y], copies=True),
         Case("PyTorch, eager `rotate_half`", "new", lambda: rotate_half_form(x, cos, sin), lambda y: [y]),
         Case("`torch.compile` of that", "new", lambda: eager(x, cos, sin), lambda y: [y]),
-        Case("`torch.compile` of that, to a tensor", "given", written(lambda: by_cat(x, cos, sin, out)), lambda y: [y]),
-        Case("`torch.compile`, halves written apart", "given", written(lambda: by_halves(x, cos, sin, out)),
+        Case("`torch.compile` of that, to a tensor", "given", written(by_cat), lambda y: [y]),
+        Case("`torch.compile`, halves written apart", "given", written(by_halves),
              lambda y: [y]),
     ]
 
@@ -137,6 +137,8 @@ def decode(random):
 
 def check(case, given):
     """Raises if the call does not do what its name says."""
+    if case.makes == "given":  # what another case has left there is no result of this one
+        case.run.output()[0].fill_(float("nan"))
     made = [np.asarray(y.detach() if isinstance(y, torch.Tensor) else y) for y in case.run.output()]
     for x, y in zip(given, made, strict=True):
         off = np.abs(y - (x if case.copies else formula(x, START))).max()
