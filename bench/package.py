@@ -15,6 +15,7 @@ for name in ("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"):
     os.environ[name] = "1"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT / "build/python/inductor"))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")  # on one core it would wait for itself
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "bench/peers"), str(ROOT / "build/release/python")]
 
@@ -156,8 +157,8 @@ def rows(group, made, rounds, batch_ns):
 
 def decode_of_cpp(rounds):
     """ns of the same call from C++, in place: `ropewalk bench`."""
-    command = [ROOT / "build/release/ropewalk", "bench", "--work", "rotate_qk", "--shape", f"1x40x{DIM}", "--dtype", "f32",
-               "--layout", "bthd", "--threads", "1", "--rounds", str(rounds), "--json"]
+    command = [ROOT / "build/release/ropewalk", "bench", "--work", "rotate_qk", "--shape", f"1x40x{DIM}",
+               "--dtype", "f32", "--layout", "bthd", "--threads", "1", "--rounds", str(rounds), "--json"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return next(row["ns"] for row in json.loads(printed)["rows"]
                 if (row["pairing"], row["angles"]) == ("halves", "fresh"))

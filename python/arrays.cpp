@@ -2,6 +2,9 @@
 
 #include <nanobind/stl/string.h>  // in every source alike: it decides what nb::cast<std::string> is
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <array>
 #include <string>
 #include <utility>
@@ -23,18 +26,19 @@ std::string joined(const Parts&... parts) {
 }
 
 // An array that no view can be made of: why not, as far as the object says it.
-[[noreturn]] void refuse(nb::handle object, const char* name, bool writable) {
+[[noreturn]] void refuse(nb::handle object, const char* name, bool writable,
+                         const char* dtypes = "float32, bfloat16, float16 or float64") {
   nb::ndarray<nb::ro> readable;
   if (writable && nb::try_cast(object, readable, false)) {
     throw nb::buffer_error(joined(name, " is read-only, and would be written").c_str());
   }
   if (nb::hasattr(object, "dtype")) {
     const nb::object dtype = object.attr("dtype");
-    throw nb::type_error(
-        joined(name, " is a ", type_of(object), " of ", text_of(dtype),
-               ", want float32, bfloat16, float16 or float64 in the order of bytes "
-               "of this machine, and strides that are multiples of an element")
-            .c_str());
+    throw nb::type_error(joined(name, " is a ", type_of(object), " of ", text_of(dtype), ", want ",
+                                dtypes,
+                                " in the order of bytes of this machine, and strides "
+                                "that are multiples of an element")
+                             .c_str());
   }
   throw nb::type_error(joined(name, " is a ", type_of(object),
                               ", want an array: of NumPy, PyTorch or JAX, or anything with DLPack "
@@ -66,7 +70,8 @@ DType dtype_from(const nb::dlpack::dtype& dtype, const char* name, bool is_bf16)
   const auto is = [&](Code code, int bits) {
     return dtype.code == static_cast<std::uint8_t>(code) && dtype.bits == bits && dtype.lanes == 1;
   };
-  if (is_bf16 ? is(Code::UInt, 16) : is(Code::Bfloat, 16)) return DType::kBf16;
+  if (is_bf16 && is(Code::UInt, 16)) return DType::kBf16;
+  if (is(Code::Bfloat, 16)) return DType::kBf16;
   if (is(Code::Float, 32)) return DType::kF32;
   if (is(Code::Float, 16)) return DType::kF16;
   if (is(Code::Float, 64)) return DType::kF64;
@@ -169,7 +174,9 @@ Floats floats_from(nb::handle given, const char* name) {
 
 nb::ndarray<nb::ro> integers_from(nb::handle object, const char* name, nb::dlpack::dtype dtype) {
   nb::ndarray<nb::ro> array;
-  if (!nb::try_cast(object, array, false)) refuse(object, name, false);
+  if (!nb::try_cast(object, array, false)) {
+    refuse(object, name, false, "int32, int64, float32 or float64");
+  }
   check_device(array, name);
   if (array.dtype() != dtype || array.ndim() != 1 || !is_dense(array)) {
     throw nb::value_error(joined(name, " is not a dense array of one dimension of ",
@@ -180,10 +187,19 @@ nb::ndarray<nb::ro> integers_from(nb::handle object, const char* name, nb::dlpac
   return array;
 }
 
+void want_large_pages(std::uintptr_t data, std::size_t bytes) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = (data + page - 1) / page * page, end = (data + bytes) / page * page;
+  // Advice: what comes of it is the system's affair.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 HeldPositions positions_from(nb::handle object, const char* name) {
   HeldPositions held;
   nb::ndarray<nb::ro> array;
-  if (!nb::try_cast(object, array, false)) refuse(object, name, false);
+  if (!nb::try_cast(object, array, false)) {
+    refuse(object, name, false, "int32, int64, float32 or float64");
+  }
   check_device(array, name);
   const std::size_t dims = array.ndim();
   if (dims < 1 || dims > 3) {

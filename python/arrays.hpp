@@ -7,6 +7,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <ropewalk/positions.hpp>
 #include <ropewalk/tensor.hpp>
@@ -39,6 +40,10 @@ struct Output {
 // 16-bit integers is one of bf16: NumPy hands out none of its own.
 Input input_from(nb::handle object, const Argument& argument);
 Output output_from(nb::handle object, const Argument& argument);
+
+// Asks the system for large pages where a new array is about to be written, as NumPy does for its own:
+// a page fault for each 4 KiB takes longer than the work.
+void want_large_pages(std::uintptr_t data, std::size_t bytes);
 
 // A dense array of floats, [rows, width] or [batch, rows, width].
 struct Floats {

@@ -15,6 +15,7 @@
 #include <shared_mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,11 @@ void raise(const std::exception_ptr& pointer, void*) {
     PyObject* type = PyExc_ValueError;
     if (error.code() == ErrorCode::kUnsupported) type = PyExc_NotImplementedError;
     if (error.code() == ErrorCode::kIo) type = PyExc_OSError;
-    PyErr_SetString(type, error.what());
+    // What a path is in a message need not be UTF-8.
+    const std::string_view what = error.what();
+    const nb::object text = nb::steal(PyUnicode_DecodeUTF8(
+        what.data(), static_cast<Py_ssize_t>(what.size()), "backslashreplace"));
+    PyErr_SetObject(type, text.ptr());
   }
 }
 
@@ -51,25 +56,16 @@ struct Tensors {
 
 Options options() { return {.parallel = parallel_for()}; }
 
-// Rows, and who uses them: Python's threads may, at once.
-struct HeldAngles {
-  Angles angles;
-  mutable std::shared_mutex mutex;
-};
-
-// What a call reads its angles from; taken and given back without the interpreter's lock, of which a
-// thread in assign() may be in want.
-const Rope& read(const Rope& rope) { return rope; }
-const Angles& read(const HeldAngles& held) { return held.angles; }
+// What a call holds of what it reads its angles from: of rows, that nobody assigns new ones meanwhile.
 int locked(const Rope& /*rope*/) { return 0; }
-std::shared_lock<std::shared_mutex> locked(const HeldAngles& held) {
-  return std::shared_lock(held.mutex);
+std::shared_lock<std::shared_mutex> locked(const Angles& angles) {
+  return std::shared_lock(guard_of(&angles));
 }
 
 // Of x, or of x and k, with whatever gives the angles; in place if there are no outputs.
 template <class Source, class... Rest>
-void run(Operation operation, const Source& held, const Tensors& given, const Rest&... positions) {
-  const auto& source = read(held);
+void run(Operation operation, const Source& source, const Tensors& given,
+         const Rest&... positions) {
   const auto argument = [&](const char* name) { return Argument{name, given.layout}; };
   const bool has_k = !given.k.is_none();
   const char* const x_name = has_k ? "q" : "x";
@@ -77,7 +73,7 @@ void run(Operation operation, const Source& held, const Tensors& given, const Re
     const Output x = output_from(given.x, argument(x_name));
     const Output k = has_k ? output_from(given.k, argument("k")) : Output{};
     const nb::gil_scoped_release release;
-    [[maybe_unused]] const auto lock = locked(held);
+    [[maybe_unused]] const auto lock = locked(source);
     const auto call = [&](auto function) {
       if (has_k) return function(source, x.view, k.view, positions..., options());
       function(source, x.view, positions..., options());
@@ -94,7 +90,7 @@ void run(Operation operation, const Source& held, const Tensors& given, const Re
   const Output out_x = output_from(given.out_x, argument(has_k ? "out_q" : "out"));
   const Output out_k = has_k ? output_from(given.out_k, argument("out_k")) : Output{};
   const nb::gil_scoped_release release;
-  [[maybe_unused]] const auto lock = locked(held);
+  [[maybe_unused]] const auto lock = locked(source);
   const auto call = [&](auto function) {
     if constexpr (sizeof...(Rest) > 0) {
       if (has_k)
@@ -134,22 +130,28 @@ DType rows_dtype(const std::string& given) {
 // cos and sin, [batch, tokens, each x pairs].
 using Rows = nb::ndarray<nb::numpy, double>;
 using Read = void (Angles::*)(std::span<double>, std::span<double>) const;
-nb::typed<nb::tuple, Rows, Rows> read(const HeldAngles& held, std::int64_t each, Read function) {
-  const std::shared_lock lock(held.mutex);
-  const Angles& angles = held.angles;
-  const auto batch = static_cast<std::size_t>(angles.batch());
-  const auto tokens = static_cast<std::size_t>(angles.tokens());
-  const auto width = static_cast<std::size_t>(each * angles.pairs());
-  std::vector<double> cos(batch * tokens * width), sin(cos.size());
-  (angles.*function)(cos, sin);
+nb::typed<nb::tuple, Rows, Rows> read(const Angles& angles, std::int64_t each, Read function) {
+  std::vector<double> cos, sin;
+  std::size_t batch = 0, tokens = 0, width = 0;
+  {
+    const nb::gil_scoped_release release;
+    const auto lock = locked(angles);
+    batch = static_cast<std::size_t>(angles.batch());
+    tokens = static_cast<std::size_t>(angles.tokens());
+    width = static_cast<std::size_t>(each * angles.pairs());
+    cos.resize(batch * tokens * width);
+    sin.resize(cos.size());
+    (angles.*function)(cos, sin);
+  }
   return nb::make_tuple(array_from(std::move(cos), {batch, tokens, width}),
                         array_from(std::move(sin), {batch, tokens, width}));
 }
 
 auto of(std::int64_t (Angles::*count)() const noexcept) {
-  return [count](const HeldAngles& held) {
-    const std::shared_lock lock(held.mutex);
-    return (held.angles.*count)();
+  return [count](const Angles& angles) {
+    const nb::gil_scoped_release release;
+    const auto lock = locked(angles);
+    return (angles.*count)();
   };
 }
 
@@ -178,13 +180,25 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
                                        {{"query", XPos::Role::kQuery}, {"key", XPos::Role::kKey}}),
                      scale_base, origin};
           },
-          "role"_a, nb::kw_only(), "scale_base"_a = 512.0, "origin"_a = 0);
-  nb::class_<HeldAngles>(m, "_Angles")
+          "role"_a, nb::kw_only(), "scale_base"_a = 512.0, "origin"_a = 0)
+      .def_prop_ro(
+          "role",
+          [](const XPos& xpos) { return xpos.role == XPos::Role::kQuery ? "query" : "key"; })
+      .def_ro("scale_base", &XPos::scale_base)
+      .def_ro("origin", &XPos::origin);
+  nb::class_<Angles>(m, "_Angles")
       .def(nb::init<>())
       .def("_assign",
-           [](HeldAngles& held, const Rope& rope, const HeldPositions& positions,
+           [](Angles& angles, const Rope& rope, const HeldPositions& positions,
               const std::string& dtype, double factor, const std::vector<double>& token_factors,
+              std::optional<std::int64_t> factor_tokens,
               const std::optional<std::string>& as_seen_in, const std::optional<XPos>& xpos) {
+             if (factor_tokens && *factor_tokens != positions.positions.tokens()) {
+               throw nb::value_error(("token_factors are of " + std::to_string(*factor_tokens) +
+                                      " tokens, positions of " +
+                                      std::to_string(positions.positions.tokens()))
+                                         .c_str());
+             }
              AnglesOptions wanted{.dtype = rows_dtype(dtype),
                                   .factor = factor,
                                   .token_factors = token_factors,
@@ -196,12 +210,12 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
                    {{"f32", DType::kF32}, {"bf16", DType::kBf16}, {"f16", DType::kF16}});
              }
              const nb::gil_scoped_release release;
-             const std::unique_lock lock(held.mutex);
-             held.angles.assign(rope, positions.positions, wanted);
+             const std::unique_lock lock(guard_of(&angles));
+             angles.assign(rope, positions.positions, wanted);
            })
       .def(
           "_assign_rows",
-          [](HeldAngles& held, const Spec& spec, const nb::object& cos, const nb::object& sin,
+          [](Angles& angles, const Spec& spec, const nb::object& cos, const nb::object& sin,
              const std::optional<HeldPositions>& positions, const std::string& dtype) {
             const Floats c = floats_from(cos, "cos"), s = floats_from(sin, "sin");
             if (c.dtype != s.dtype || c.batch != s.batch || c.rows != s.rows ||
@@ -211,23 +225,24 @@ scale_base) for the role "query", divided by it for "key"; ζ_i = (2 i + 0.4 d) 
             const GivenRows rows{c.array.data(), s.array.data(), c.dtype, c.batch, c.rows, c.width};
             const DType wanted = rows_dtype(dtype);
             const nb::gil_scoped_release release;
-            const std::unique_lock lock(held.mutex);
-            if (positions) return held.angles.assign(spec, rows, positions->positions, wanted);
-            held.angles.assign(spec, rows, wanted);
+            const std::unique_lock lock(guard_of(&angles));
+            if (positions) return angles.assign(spec, rows, positions->positions, wanted);
+            angles.assign(spec, rows, wanted);
           },
           "spec"_a, "cos"_a, "sin"_a, "positions"_a.none(), "dtype"_a)
       .def_prop_ro("batch", of(&Angles::batch))
       .def_prop_ro("tokens", of(&Angles::tokens))
       .def_prop_ro("pairs", of(&Angles::pairs))
       .def_prop_ro("dtype",
-                   [](const HeldAngles& held) {
-                     const std::shared_lock lock(held.mutex);
-                     return std::string(name(held.angles.dtype()));
+                   [](const Angles& angles) {
+                     const nb::gil_scoped_release release;
+                     const auto lock = locked(angles);
+                     return std::string(name(angles.dtype()));
                    })
       .def("_read_compact",
-           [](const HeldAngles& held) { return read(held, 1, &Angles::read_compact<double>); })
+           [](const Angles& angles) { return read(angles, 1, &Angles::read_compact<double>); })
       .def("_read_duplicated",
-           [](const HeldAngles& held) { return read(held, 2, &Angles::read_duplicated<double>); });
+           [](const Angles& angles) { return read(angles, 2, &Angles::read_duplicated<double>); });
 }
 
 void define_operations(nb::module_& m) {
@@ -244,7 +259,7 @@ void define_operations(nb::module_& m) {
       "out_k"_a.none(), "layout"_a);
   m.def(
       "_run_angles",
-      [](int operation, const HeldAngles& angles, nb::object x, nb::object k, nb::object out_x,
+      [](int operation, const Angles& angles, nb::object x, nb::object k, nb::object out_x,
          nb::object out_k, std::string layout) {
         run(static_cast<Operation>(operation), angles,
             Tensors{std::move(x), std::move(k), std::move(out_x), std::move(out_k),
@@ -282,6 +297,7 @@ void define_operations(nb::module_& m) {
     }
     return list;
   });
+  m.def("_want_large_pages", &want_large_pages, "data"_a, "bytes"_a);
   m.def("_threads", &threads);
   m.def("_set_threads", &set_threads);
 }

@@ -4,11 +4,14 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -39,7 +42,7 @@ struct Job {
 
 class Pool {
  public:
-  // Fewer helpers where the system gives no more threads.
+  // Fewer helpers where the system gives no more threads, until another number is wanted.
   explicit Pool(std::int64_t helpers) : helpers_(helpers) {
     try {
       for (std::int64_t i = 0; i < helpers; ++i) threads_.emplace_back([this] { serve(); });
@@ -96,17 +99,28 @@ class Pool {
   const std::int64_t helpers_;
 };
 
-// The process's pool. It is never destroyed: at exit its threads may still be at work.
+// What threads share. It is never destroyed: at exit they may still be at work.
 struct Process {
+  std::array<std::shared_mutex, 16> guards;
   std::mutex mutex;
   std::shared_ptr<Pool> pool;  // guarded by mutex
+
+  // Guards first: who holds one may want the pool.
+  void lock() {
+    for (std::shared_mutex& guard : guards) guard.lock();
+    mutex.lock();
+  }
+  void unlock() {
+    mutex.unlock();
+    for (std::shared_mutex& guard : guards) guard.unlock();
+  }
 };
 
 Process*& process() {
   static Process* current = [] {
-    // Threads do not come along into a forked process, nor does anybody unlock there what they had locked:
-    // the child starts afresh, and what it has of the parent's is left alone.
-    pthread_atfork([] { process()->mutex.lock(); }, [] { process()->mutex.unlock(); },
+    // Threads do not come along into a forked process, nor does anybody unlock there what they had locked.
+    // So a fork waits until nothing is half done, and the child starts afresh.
+    pthread_atfork([] { process()->lock(); }, [] { process()->unlock(); },
                    [] { process() = new Process; });
     return new Process;
   }();
@@ -137,6 +151,11 @@ std::int64_t threads() {
 }
 
 void set_threads(std::int64_t count) { wanted = count; }
+
+std::shared_mutex& guard_of(const void* object) {
+  auto& guards = process()->guards;
+  return guards[std::hash<const void*>()(object) / 64 % guards.size()];
+}
 
 ParallelFor parallel_for() {
   const std::int64_t count = threads();

@@ -9,11 +9,16 @@
 
 #include <cstdint>
 #include <ropewalk/options.hpp>
+#include <shared_mutex>
 
 namespace ropewalk::python {
 
 // The process's pool: started by the first call that is worth it, and anew after a fork.
 ParallelFor parallel_for();
+
+// The lock of an object that several of Python's threads may use; some objects share one. It is taken
+// without the interpreter's lock, which who waits for it must not hold. Sound after a fork.
+std::shared_mutex& guard_of(const void* object);
 
 // Into how many threads a call is split, the calling one included; from 1. At first, as many as the
 // process may run on.

@@ -154,15 +154,15 @@ the patches that stand at 0 on every axis, and so are not turned: class and regi
           },
           "rows"_a, "columns"_a, nb::kw_only(), "frames"_a = 1, "merge"_a = 1, "first_frame"_a = 0,
           "first_row"_a = 0, "first_column"_a = 0, "origin_before"_a = 0, "origin_after"_a = 0)
-      .def_rw("rows", &Grid::rows)
-      .def_rw("columns", &Grid::columns)
-      .def_rw("frames", &Grid::frames)
-      .def_rw("merge", &Grid::merge)
-      .def_rw("first_frame", &Grid::first_frame)
-      .def_rw("first_row", &Grid::first_row)
-      .def_rw("first_column", &Grid::first_column)
-      .def_rw("origin_before", &Grid::origin_before)
-      .def_rw("origin_after", &Grid::origin_after);
+      .def_ro("rows", &Grid::rows)
+      .def_ro("columns", &Grid::columns)
+      .def_ro("frames", &Grid::frames)
+      .def_ro("merge", &Grid::merge)
+      .def_ro("first_frame", &Grid::first_frame)
+      .def_ro("first_row", &Grid::first_row)
+      .def_ro("first_column", &Grid::first_column)
+      .def_ro("origin_before", &Grid::origin_before)
+      .def_ro("origin_after", &Grid::origin_after);
 
   m.def(
       "image_positions", [](const Grid& grid) { return array_of(image_positions(grid)); }, "grid"_a,
@@ -295,13 +295,13 @@ a token more. frame_by_frame: each frame is a run of its own. next: what follows
           nb::kw_only(), "spatial_merge"_a = 2, "temporal_merge"_a = 1, "tokens_per_second"_a = 0.0,
           "seconds_first"_a = false, "frames_apart"_a = false, "row_ends"_a = false,
           "frame_by_frame"_a = false, "next"_a = "largest")
-      .def_rw("spatial_merge", &SequenceRules::spatial_merge)
-      .def_rw("temporal_merge", &SequenceRules::temporal_merge)
-      .def_rw("tokens_per_second", &SequenceRules::tokens_per_second)
-      .def_rw("seconds_first", &SequenceRules::seconds_first)
-      .def_rw("frames_apart", &SequenceRules::frames_apart)
-      .def_rw("row_ends", &SequenceRules::row_ends)
-      .def_rw("frame_by_frame", &SequenceRules::frame_by_frame)
+      .def_ro("spatial_merge", &SequenceRules::spatial_merge)
+      .def_ro("temporal_merge", &SequenceRules::temporal_merge)
+      .def_ro("tokens_per_second", &SequenceRules::tokens_per_second)
+      .def_ro("seconds_first", &SequenceRules::seconds_first)
+      .def_ro("frames_apart", &SequenceRules::frames_apart)
+      .def_ro("row_ends", &SequenceRules::row_ends)
+      .def_ro("frame_by_frame", &SequenceRules::frame_by_frame)
       .def_prop_ro("next", [](const SequenceRules& rules) {
         return rules.next == SequenceRules::Next::kLargest ? "largest" : "longer_side";
       });

@@ -56,10 +56,12 @@ Model model_from(const nb::object& source) {
   if (nb::hasattr(source, "to_json_string")) {
     return Model::from_config(nb::cast<std::string>(source.attr("to_json_string")(false)));
   }
+  const nb::module_ os = nb::module_::import_("os");
+  const nb::object path = os.attr("fspath")(source);
   // Python's own errors of files, with errno and name.
-  nb::module_::import_("builtins").attr("open")(source, "rb").attr("close")();
-  return Model::from_file(
-      nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(source)));
+  nb::module_::import_("builtins").attr("open")(path, "rb").attr("close")();
+  const auto bytes = nb::cast<nb::bytes>(os.attr("fsencode")(path));
+  return Model::from_file(std::string(bytes.c_str(), bytes.size()));
 }
 
 void define_spec(nb::module_& m) {

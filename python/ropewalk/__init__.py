@@ -6,7 +6,7 @@
 
 Arrays are NumPy's, PyTorch's, JAX's, or of anything that has DLPack or the buffer protocol. They are not
 copied, and may have any strides; float32, bfloat16, float16 and float64. Results are of the type, dtype and
-order of dimensions of what was given.
+order of dimensions of what was given; of subclasses of numpy.ndarray they are plain arrays.
 
 Layouts, by the order of the dimensions: "bthd" is [batch, tokens, heads, head_dim], "bhtd"
 [batch, heads, tokens, head_dim]; "thd" and "htd" have no batch.
@@ -59,13 +59,18 @@ class Rope(_Rope):
         if not isinstance(spec, Spec):
             raise TypeError(f"spec is a {type(spec).__name__}, want ropewalk.Spec")
         super().__init__(spec, length)
-        self.length = length
+        self._length = length
         fields = spec.to_dict()
         for key in ("base", "scaling", "frequency_rounding"):
             fields.pop(key, None)
         fields |= {"frequencies": self.frequencies.tolist(), "attention_factor": self.attention_factor}
         # What this plan is, whatever it was made of, as text: for graphs that are saved.
         self._plan = json.dumps(fields)
+
+    @property
+    def length(self) -> int | None:
+        """As it was given."""
+        return self._length
 
     def __repr__(self) -> str:
         return f"Rope({self.spec!r}{'' if self.length is None else f', {self.length}'})"
@@ -98,8 +103,13 @@ class Angles(_Angles):
                token_factors: Any = None, as_seen_in: str | None = None, xpos: XPos | None = None) -> None:
         """New rows in the same memory. If it raises, the old rows stay."""
         _want_ropes(rope=rope)
-        factors: list[float] = [] if token_factors is None else np.ravel(token_factors).astype(np.float64).tolist()
-        self._assign(rope, _arrays.positions(positions), dtype, factor, factors, as_seen_in, xpos)
+        if _arrays.is_torch(token_factors):
+            token_factors = token_factors.detach().double()
+        factors = np.asarray([] if token_factors is None else token_factors, np.float64)
+        if factors.ndim not in (1, 2):
+            raise ValueError(f"token_factors has {factors.ndim} dimensions, want [tokens] or [batch, tokens]")
+        self._assign(rope, _arrays.positions(positions), dtype, factor, factors.ravel().tolist(),
+                     factors.shape[-1] if factors.ndim == 2 else None, as_seen_in, xpos)
 
     def __repr__(self) -> str:
         return f"<Angles of {self.batch} x {self.tokens} tokens, {self.pairs} pairs, {self.dtype}>"
@@ -114,8 +124,10 @@ class Angles(_Angles):
         """
         angles = cls.__new__(cls)
         _Angles.__init__(angles)
-        cos, sin = (_arrays.taken(_arrays.dense(x), name) for x, name in ((cos, "cos"), (sin, "sin")))
-        angles._assign_rows(spec, cos, sin, None if positions is None else _arrays.positions(positions), dtype)
+        if not isinstance(spec, Spec):
+            raise TypeError(f"spec is a {type(spec).__name__}, want ropewalk.Spec")
+        angles._assign_rows(spec, _arrays.dense(cos, "cos"), _arrays.dense(sin, "sin"),
+                            None if positions is None else _arrays.positions(positions), dtype)
         return angles
 
     @property
@@ -157,8 +169,7 @@ def _run_any(operation: int, source: Any, x: Any, positions: Any, k: Any, outs: 
         if not one:
             out_k = _arrays.empty_like(k, "k") if out_k is None else out_k
             to_k = _arrays.taken(out_k, "out_k")
-    if not isinstance(layout, str):
-        raise TypeError(f"layout is {layout!r}, want 'bthd', 'bhtd', 'thd' or 'htd'")
+    _want_layout(layout)
     if isinstance(source, Rope):
         _run(operation, source, _arrays.positions(positions), given_x, given_k, to_x, to_k, layout)
     elif not isinstance(source, Angles):
@@ -256,27 +267,36 @@ def backward_(rope_or_angles: Rope | Angles, x: Any, positions: Any = None, *, k
     return _in_place(_BACKWARD, rope_or_angles, x, positions, k, layout)
 
 
-def rerotate(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, out: Any = None,
-             layout: str = "bthd") -> Any:
+def rerotate(old_rope: Rope, new_rope: Rope, keys: _typing.X, from_: Any, to: Any, *, out: Any = None,
+             layout: str = "bthd") -> _typing.X:
     """Keys that old_rope rotated at positions from_, as new_rope would have rotated them at `to`."""
     _want_ropes(old_rope=old_rope, new_rope=new_rope)
+    _want_layout(layout)
     _arrays.check_writable(out, "out")
     taken = _arrays.taken(keys, "keys")
     target = _arrays.empty_like(keys, "keys") if out is None else out
     _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to),
               _arrays.taken(target, "out"), layout)
     _arrays.written(out)
-    return _arrays.as_given(keys, target) if out is None else target
+    result: _typing.X = _arrays.as_given(keys, target) if out is None else target
+    return result
 
 
-def rerotate_(old_rope: Rope, new_rope: Rope, keys: Any, from_: Any, to: Any, *, layout: str = "bthd") -> Any:
+def rerotate_(old_rope: Rope, new_rope: Rope, keys: _typing.X, from_: Any, to: Any, *,
+              layout: str = "bthd") -> _typing.X:
     """rerotate() in place."""
     _want_ropes(old_rope=old_rope, new_rope=new_rope)
+    _want_layout(layout)
     _arrays.check_writable(keys, "keys")
     taken = _arrays.taken(keys, "keys")
     _rerotate(old_rope, new_rope, taken, _arrays.positions(from_), _arrays.positions(to), None, layout)
     _arrays.written(keys)
     return keys
+
+
+def _want_layout(layout: Any) -> None:
+    if not isinstance(layout, str):
+        raise TypeError(f"layout is {layout!r}, want 'bthd', 'bhtd', 'thd' or 'htd'")
 
 
 def _want_ropes(**ropes: Any) -> None:
@@ -291,6 +311,7 @@ def check(rope: Rope, *, q_heads: int | None = None, k_heads: int | None = None,
 
     Tokens stand at random positions 0 .. positions_below (4096). None: as `ropewalk check` has it.
     """
+    _want_ropes(rope=rope)
     return _check(rope, seed, q_heads, k_heads, tokens, positions_below)
 
 
@@ -305,6 +326,6 @@ def threads() -> int:
 
 def set_threads(count: int) -> None:
     """Splits calls into so many threads from now on; 1 keeps each on the calling one."""
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or not 1 <= count <= 1024:
         raise ValueError(f"count is {count!r}, want an integer from 1 to 1024")
-    _set_threads(count)
+    _set_threads(int(count))

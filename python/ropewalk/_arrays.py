@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from ._ropewalk import Positions as _Positions
+from ._ropewalk import _want_large_pages
+
+_LARGE = 1 << 22  # bytes from which NumPy asks for large pages
 
 
 def is_torch(x: Any) -> bool:
@@ -20,7 +23,7 @@ def is_torch(x: Any) -> bool:
 
 def as_given(x: Any, made: Any) -> Any:
     """A result that was made for x as the caller has it: in JAX, where x is."""
-    return sys.modules["jax"].numpy.asarray(made) if is_jax(x) else made
+    return sys.modules["jax"].device_put(made, x.sharding) if is_jax(x) else made
 
 
 def is_jax(x: Any) -> bool:
@@ -42,7 +45,13 @@ def taken(x: Any, name: str) -> Any:
     if is_torch(x):
         return _of_torch(x, name, sys.modules["torch"])
     if is_jax(x):
-        return taken(np.asarray(x), name)  # of the CPU's memory a read-only view
+        places = {device.platform for device in x.devices()}
+        if places != {"cpu"}:
+            raise BufferError(f"{name} is on {', '.join(sorted(places))}: "
+                              "ropewalk rotates in the memory of the CPU only")
+        return taken(np.asarray(x), name)  # a read-only view
+    if isinstance(x, (tuple, list)):
+        raise TypeError(_no_array(x, name))
     return x
 
 
@@ -68,7 +77,10 @@ def _of_torch(x: Any, name: str, torch: Any) -> Any:
 def empty_like(x: Any, name: str) -> Any:
     """Where a result goes: of the type, dtype and order of dimensions of x."""
     if is_torch(x):
-        return sys.modules["torch"].empty_like(x)
+        made = sys.modules["torch"].empty_like(x)
+        if made.nbytes >= _LARGE:
+            _want_large_pages(made.data_ptr(), made.nbytes)
+        return made
     if isinstance(x, np.ndarray):
         return np.empty_like(x, subok=False)
     if is_jax(x):
@@ -76,12 +88,12 @@ def empty_like(x: Any, name: str) -> Any:
     if hasattr(x, "__dlpack__") or isinstance(x, (memoryview, bytes, bytearray)):
         raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__qualname__}: no result can be made like it; "
                         "give out=, an array to write to")
-    raise TypeError(f"{name} is {_article(x)}, want an array: of NumPy, PyTorch or JAX, or anything with DLPack "
-                    "or the buffer protocol")
+    raise TypeError(_no_array(x, name))
 
 
-def _article(x: Any) -> str:
-    return "None" if x is None else f"a {type(x).__name__}"
+def _no_array(x: Any, name: str) -> str:
+    what = "None" if x is None else f"a {type(x).__name__}"
+    return f"{name} is {what}, want an array: of NumPy, PyTorch or JAX, or anything with DLPack or the buffer protocol"
 
 
 def check_writable(x: Any, name: str) -> None:
@@ -96,11 +108,12 @@ def written(*arrays: Any) -> None:
             sys.modules["torch"].autograd.graph.increment_version(x)
 
 
-def dense(x: Any) -> Any:
-    """What is only read, once: copied if it does not lie densely."""
+def dense(x: Any, name: str) -> Any:
+    """taken(), of what is only read, once: a copy if it does not lie densely."""
+    given = taken(x, name)
     if is_torch(x):
-        return x.detach().contiguous()
-    return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x
+        return taken(x.detach().contiguous(), name)
+    return taken(np.ascontiguousarray(x), name) if isinstance(x, np.ndarray) else given
 
 
 def positions(given: Any) -> _Positions:
@@ -122,11 +135,7 @@ def positions(given: Any) -> _Positions:
         given = np.asarray(given)
     if getattr(given, "ndim", None) == 0:
         return positions(given.item())
-    if isinstance(given, np.ndarray):
-        given = np.ascontiguousarray(given)
-    elif is_torch(given):
-        given = taken(given.contiguous(), "positions")
-    return _Positions._of(given)
+    return _Positions._of(dense(given, "positions"))
 
 
 _LAYOUTS = {"bthd": "batch tokens heads head_dim", "bhtd": "batch heads tokens head_dim",
@@ -165,5 +174,7 @@ def check_shapes(rope: Any, layout: str, tensors: dict[str, Any], positions: Any
     if positions[-1] != sizes["tokens"][1]:
         raise ValueError(f"positions are of {positions[-1]} tokens, {sizes['tokens'][0]} has {sizes['tokens'][1]}")
     batch = sizes["batch"][1] if "batch" in sizes else 1
+    if len(positions) == 3 and 1 < positions[0] < rope.axes:
+        raise ValueError(f"positions have {positions[0]} axes, the rope wants {rope.axes}")
     if len(positions) > 1 and positions[-2] != 1 and positions[-2] != batch:
         raise ValueError(f"positions are of {positions[-2]} sequences, want {batch} or 1")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+
+if TYPE_CHECKING:
+    from . import Angles, Rope
 
 X = TypeVar("X")
 K = TypeVar("K")
@@ -15,15 +18,15 @@ class Functional(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, rope_or_angles: Any, x: X, positions: Any = ..., *, k: None = None, out: None = None,
+    def __call__(self, rope_or_angles: Rope | Angles, x: X, positions: Any = ..., *, k: None = None, out: None = None,
                  layout: str = ...) -> X: ...
 
     @overload
-    def __call__(self, rope_or_angles: Any, x: X, positions: Any = ..., *, k: K, out: None = None,
+    def __call__(self, rope_or_angles: Rope | Angles, x: X, positions: Any = ..., *, k: K, out: None = None,
                  layout: str = ...) -> tuple[X, K]: ...
 
     @overload
-    def __call__(self, rope_or_angles: Any, x: Any, positions: Any = ..., *, k: Any = ..., out: Any,
+    def __call__(self, rope_or_angles: Rope | Angles, x: Any, positions: Any = ..., *, k: Any = ..., out: Any,
                  layout: str = ...) -> Any: ...
 
 
@@ -33,11 +36,11 @@ class InPlace(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, rope_or_angles: Any, x: X, positions: Any = ..., *, k: None = None,
+    def __call__(self, rope_or_angles: Rope | Angles, x: X, positions: Any = ..., *, k: None = None,
                  layout: str = ...) -> X: ...
 
     @overload
-    def __call__(self, rope_or_angles: Any, x: X, positions: Any = ..., *, k: K,
+    def __call__(self, rope_or_angles: Rope | Angles, x: X, positions: Any = ..., *, k: K,
                  layout: str = ...) -> tuple[X, K]: ...
 
 

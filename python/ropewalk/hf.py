@@ -156,13 +156,30 @@ def _embed(module, x, position_ids, layer_type=None):
     return rotation if family.is_complex else (rotation, rotation)
 
 
-def _with_names(function: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
-    """A function of the same code that finds other things under these names."""
+def _copied(function: types.FunctionType, scope: dict[str, Any], closure: Any) -> types.FunctionType:
     # The code is a copy, too: torch.compile keeps what it made by it.
-    copy = types.FunctionType(function.__code__.replace(), {**function.__globals__, **names}, function.__name__,
-                              function.__defaults__, function.__closure__)
+    copy = types.FunctionType(function.__code__.replace(), scope, function.__name__, function.__defaults__, closure)
     copy.__kwdefaults__ = function.__kwdefaults__
-    return copy
+    return functools.update_wrapper(copy, function, updated=())
+
+
+def _rewired(function: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
+    """A function of the same code, in the same decorators, that finds other things under these names."""
+    inner = getattr(function, "__wrapped__", None)
+    if inner is None:
+        copy = _copied(function, {**function.__globals__, **names}, function.__closure__)
+        del copy.__wrapped__
+        return copy
+    rewired = _rewired(inner, names)
+
+    def replaced(cell):
+        try:
+            return types.CellType(rewired) if cell.cell_contents is inner else cell
+        except ValueError:  # empty
+            return cell
+    wrapper = _copied(function, function.__globals__, tuple(map(replaced, function.__closure__ or ())))
+    wrapper.__wrapped__ = rewired
+    return wrapper
 
 
 def _bound(function: types.FunctionType, module: torch.nn.Module) -> types.MethodType:
@@ -223,7 +240,7 @@ def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
                                       f"not that of {name}")
         if hasattr(module, "embed_positions"):
             _gptj_frequencies(module)
-        changes[path] = _bound(_with_names(_embed, {}), module)
+        changes[path] = _bound(_rewired(_embed, {}), module)
         found.add(name)
     if not found:
         raise ValueError(f"{type(model).__name__} has no rotary embedding that is known here")
@@ -236,7 +253,7 @@ def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
         used = _used(type(module), applies)
         if used:
             names = {one: _replacement(applies[one]) for one in used}
-            changes[path] = _bound(_with_names(_forward_of(type(module)), names), module)
+            changes[path] = _bound(_rewired(type(module).forward, names), module)
             served.add(name)
         elif any(_used(kind, applies) for kind in type(module).__mro__ if issubclass(kind, torch.nn.Module)):
             raise NotImplementedError(f"{path}: {type(module).__qualname__} does not call "

@@ -8,6 +8,7 @@ The rotation is a callback (jax.pure_callback) with a derivative of its own, the
 from __future__ import annotations
 
 import functools
+import os
 from typing import Any
 
 import jax
@@ -51,6 +52,11 @@ def _backward(rope, layout, positions, grads):
 _turned.defvjp(_forward, _backward)
 
 
+def _would_hang() -> bool:
+    """jax-ml/jax, issue 24255: what a callback waits for is to be done by the thread that it is on."""
+    return len(os.sched_getaffinity(0)) == 1 and jax.config.read("jax_cpu_enable_async_dispatch")
+
+
 def _ids(positions):
     """Positions as JAX has them, which must be all that they were."""
     if not isinstance(positions, jax.Array):
@@ -73,9 +79,13 @@ def rotate(q: jax.Array, k: jax.Array | None, positions: Any, rope: Rope, *, lay
     positions: an integer, where the first token stands, or ids [tokens], [batch, tokens] or
         [axes, batch, tokens]; integers of 32 bits unless jax_enable_x64 is set. They have no gradient.
 
-    The derivative is first order, in reverse mode. Raises ValueError and TypeError for shapes and dtypes; what
-    depends on values, such as more axes than the rope has, is an error of JAX's when it is run.
+    The derivative is first order, in reverse mode. Raises ValueError and TypeError for shapes and dtypes. On one
+    CPU, JAX waits for itself in a callback of large arrays unless its asynchronous dispatch is off, which has to be
+    said before it computes anything: RuntimeError says how.
     """
+    if _would_hang():
+        raise RuntimeError("on one CPU JAX hangs in callbacks of large arrays: "
+                           "call jax.config.update('jax_cpu_enable_async_dispatch', False) before anything else")
     if not isinstance(rope, Rope):
         raise TypeError(f"rope is a {type(rope).__name__}, want ropewalk.Rope")
     tensors = tuple(map(jax.numpy.asarray, (q,) if k is None else (q, k)))

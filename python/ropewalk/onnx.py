@@ -17,7 +17,7 @@ from . import rotate as _rotate
 __all__ = ["microsoft_rotary_embedding", "rotary_embedding"]
 
 
-def _arrays(**given):
+def _check_arrays(**given):
     """All of NumPy, the floats of one dtype."""
     for name, x in given.items():
         if not isinstance(x, np.ndarray):
@@ -85,7 +85,7 @@ def rotary_embedding(X: np.ndarray, cos_cache: np.ndarray, sin_cache: np.ndarray
 
     Raises ValueError for shapes that the operator does not allow, and for an id outside the caches.
     """
-    _arrays(X=X, cos_cache=cos_cache, sin_cache=sin_cache)
+    _check_arrays(X=X, cos_cache=cos_cache, sin_cache=sin_cache)
     x, layout = _heads(X, num_heads, 0)
     batch, tokens = x.shape[0], x.shape[2 if layout == "bhtd" else 1]
     caches = 3 if position_ids is None else 2
@@ -110,11 +110,11 @@ def microsoft_rotary_embedding(input: np.ndarray, position_ids: np.ndarray, cos_
     num_heads, rotary_embedding_dim: for a part of a head, both; else they may be 0.
     is_packed_batching, scale: taken and, as onnxruntime's kernels for the CPU do, not used.
     """
-    _arrays(input=input, cos_cache=cos_cache, sin_cache=sin_cache)
+    _check_arrays(input=input, cos_cache=cos_cache, sin_cache=sin_cache)
     _flag("is_packed_batching", is_packed_batching)
     if cos_cache.ndim != 2:
         raise ValueError(f"cos_cache has {cos_cache.ndim} dimensions, want [positions, rotary / 2]")
-    if rotary_embedding_dim != 0 and num_heads == 0 and input.ndim == 3:
+    if rotary_embedding_dim != 0 and num_heads == 0:
         raise ValueError("num_heads is 0 beside a rotary_embedding_dim: give both")
     x, layout = _heads(input, num_heads, 0 if rotary_embedding_dim else 2 * cos_cache.shape[-1])
     batch, tokens = x.shape[0], x.shape[2 if layout == "bhtd" else 1]

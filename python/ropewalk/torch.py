@@ -169,7 +169,12 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
         if positions.requires_grad:
             raise NotImplementedError("positions requires grad, and angles have no gradient here: "
                                       "give positions.detach()")
+        if positions.device != q.device:
+            raise ValueError(f"tensors are on several devices: {'x' if k is None else 'q'} on {q.device}, "
+                             f"positions on {positions.device}")
     elif isinstance(positions, (int, np.integer, torch.SymInt)) and not isinstance(positions, bool):
+        if not -2**63 <= positions < 2**63:
+            raise ValueError(f"positions is {positions}, want an integer of 64 bits")
         positions, start = None, int(positions) if isinstance(positions, np.integer) else positions
     else:
         raise TypeError(f"positions is {positions!r}, want a tensor or an integer")

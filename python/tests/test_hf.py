@@ -369,6 +369,40 @@ def test_derived_classes_are_patched_or_refused_and_never_in_part():
     assert torch.equal(outputs(model, IDS), wanted)
 
 
+def test_decorators_of_a_forward_stay():
+    import inspect
+    model = make("llama")
+    attention = model.model.layers[0].self_attn
+    own = attention.forward.__func__
+    ropewalk.hf.patch(model)
+    assert inspect.signature(attention.forward.__func__) == inspect.signature(own)
+    # transformers renames an argument by one: a cache by its old name must be filled.
+    if hasattr(own, "__wrapped__"):
+        cache = transformers.DynamicCache()
+        x = torch.randn(1, 3, 64)
+        embeddings = model.model.rotary_emb(x, torch.arange(3)[None])
+        attention(x, position_embeddings=embeddings, attention_mask=None, past_key_values=cache)
+        assert cache.get_seq_length() == 3
+    calls = []
+
+    def counted(function):
+        @functools.wraps(function)
+        def wrapper(*arguments, **named):
+            calls.append(function)
+            return function(*arguments, **named)
+        return wrapper
+
+    class Counted(type(attention)):
+        forward = counted(type(attention).forward)
+
+    ropewalk.hf.unpatch(model)
+    wanted = outputs(model, IDS)
+    attention.__class__ = Counted
+    ropewalk.hf.patch(model)
+    torch.testing.assert_close(outputs(model, IDS), wanted, rtol=0, atol=TOLERANCE)
+    assert len(calls) == 1
+
+
 def test_a_patched_model_compiles():
     model = make("llama, dynamic")
     del model.model.layers[2:]  # two are alike, as far as a compiler sees

@@ -1,5 +1,9 @@
 """ropewalk.jax: under jit, grad and vmap."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -97,3 +101,39 @@ def test_what_is_wrong_is_said_when_it_is_traced():
             (lambda q: ropewalk.jax.rotate(q, None, 3, rope.spec), TypeError, "rope is a Spec")):
         with pytest.raises(error, match=message):
             jax.jit(call)(q)
+
+
+def test_on_one_cpu_it_runs_or_says_what_to_do():
+    program = """
+import os, sys
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import jax, numpy as np, ropewalk, ropewalk.jax
+if sys.argv[1] == "off":
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+rope = ropewalk.Rope(ropewalk.Spec(head_dim=128))
+q = jax.numpy.ones((1, 1024, 16, 128))
+try:
+    print(jax.jit(lambda q: ropewalk.jax.rotate(q, None, 3, rope))(q).shape)
+except RuntimeError as error:
+    print(error)
+"""
+    for dispatch, wanted in (("off", "(1, 1024, 16, 128)"), ("on", "jax_cpu_enable_async_dispatch")):
+        done = subprocess.run([sys.executable, "-c", program, dispatch], capture_output=True, text=True, timeout=120)
+        assert wanted in done.stdout, done.stderr
+
+
+def test_a_result_is_where_its_argument_is():
+    program = """
+import jax, ropewalk
+x = jax.device_put(jax.numpy.ones((1, 2, 1, 8)), jax.devices()[1])
+print(ropewalk.rotate(ropewalk.Rope(ropewalk.Spec(head_dim=8)), x, 3).devices() == x.devices())
+"""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_fewer_axes_than_the_rope_has():
+    rope = ropewalk.Rope(ropewalk.Spec(head_dim=8, axes={"sections": [1, 1, 2], "order": "blocks"}))
+    with pytest.raises(ValueError, match="positions have 2 axes, the rope wants 3"):
+        ropewalk.jax.rotate(jax.numpy.ones((1, 2, 1, 8)), None, np.zeros((2, 1, 2), np.int32), rope)

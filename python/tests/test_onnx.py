@@ -104,6 +104,8 @@ def test_shapes_that_the_operators_do_not_allow(random):
             (ValueError, "is_packed_batching is 2",
              lambda: microsoft_rotary_embedding(x, ids, cos, sin, is_packed_batching=2)),
             (ValueError, "num_heads is 0 beside",
+             lambda: microsoft_rotary_embedding(x, ids, cos, sin, rotary_embedding_dim=8)),
+            (ValueError, "num_heads is 0 beside",
              lambda: microsoft_rotary_embedding(x[0], ids, cos, sin, rotary_embedding_dim=4))):
         with pytest.raises(error, match=message):
             call()

@@ -158,7 +158,9 @@ def test_angles_of_queries_scaled_by_position_and_xpos():
     old = (np.float32(100000) * rope.frequencies.astype(np.float32)).astype(np.float64)
     np.testing.assert_allclose(seen.cos[0, 0], np.cos(old), atol=1e-7)
     for wrong, message in ((dict(as_seen_in="f64"), "as_seen_in"), (dict(dtype="f16"), "dtype"),
-                           (dict(factor=0.0), "factor"), (dict(token_factors=[1.0]), "token_factors")):
+                           (dict(factor=0.0), "factor"), (dict(token_factors=[1.0]), "token_factors"),
+                           (dict(token_factors=[[1.0], [1.0], [1.0]]), "token_factors are of 1 tokens, positions of 3"),
+                           (dict(token_factors=[[[1.0]]]), "token_factors has 3 dimensions")):
         with pytest.raises(ValueError, match=message):
             ropewalk.Angles(rope, [0, 1, 2], **wrong)
     with pytest.raises(ValueError, match="role is 'value'"):

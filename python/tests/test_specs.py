@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import pathlib
 import pickle
 
@@ -122,6 +123,18 @@ def test_files_that_are_none_are_errors(tmp_path):
         ropewalk.Model.from_file(garbage)
     with pytest.raises(TypeError):
         ropewalk.Model.from_file(3.5)
+    with open(garbage) as opened:
+        with pytest.raises(TypeError):
+            ropewalk.Model.from_file(opened.fileno())
+        assert os.fstat(opened.fileno())
+    strange = os.fsencode(tmp_path) + b"/\xff.json"
+    with open(strange, "w") as file:
+        json.dump(CONFIG, file)
+    assert ropewalk.Model.from_file(strange).model_type == "llama"
+    with open(strange, "w") as file:
+        file.write("{")
+    with pytest.raises(ValueError, match=r"\\xff.json"):
+        ropewalk.Model.from_file(strange)
     with pytest.raises(ValueError, match="config"):
         ropewalk.Model.from_file({**CONFIG, "rope_theta": float("inf")})
     with pytest.raises(ValueError, match="llama-3.1-8b"):

@@ -30,6 +30,7 @@ assert_type(ropewalk.Angles(rope, [1, 2]).tokens, int)
 """
 MISTAKES = {
     "ropewalk.Spec(dim=128)": 'argument "dim"',
+    "ropewalk.rotate(128, [1], 3)": 'matches argument types "int", "list[int]", "int"',
     "ropewalk.Rope(128)": '"int"; expected "Spec"',
     "ropewalk.Rope(ropewalk.Spec(head_dim=8)).freqs": 'no attribute "freqs"',
 }

@@ -55,18 +55,12 @@ def wavelengths(rope: Rope) -> np.ndarray:
         return 2 * np.pi / np.abs(frequencies(rope))
 
 
-def _keys(spec: Spec) -> dict[str, Any]:
-    """Of its JSON form, with what that leaves out."""
-    return {"rotary_offset": 0, "window_parts": 1, "clockwise": False} | spec.to_dict()
-
-
 def _direction(spec: Spec) -> int:
-    return -1 if _keys(spec)["clockwise"] else 1
+    return -1 if spec.clockwise else 1
 
 
 def _pairs(spec: Spec, x: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The first and the second elements of the pairs of x, [vectors, pairs] each."""
-    keys = _keys(spec)
     x = np.atleast_2d(np.asarray(x, np.float64))
     if x.ndim != 2 or x.shape[1] not in (spec.head_dim, spec.rotary_dim):
         raise ValueError(f"{name} has shape {list(x.shape)}, want [head_dim] or [vectors, head_dim], "
@@ -74,8 +68,8 @@ def _pairs(spec: Spec, x: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     if not np.all(np.isfinite(x)):
         raise ValueError(f"{name} has elements that are not finite")
     if x.shape[1] != spec.rotary_dim:
-        x = x[:, keys["rotary_offset"]:keys["rotary_offset"] + spec.rotary_dim]
-    parts = x.reshape(len(x), keys["window_parts"], -1)
+        x = x[:, spec.rotary_offset:spec.rotary_offset + spec.rotary_dim]
+    parts = x.reshape(len(x), spec.window_parts, -1)
     half = parts.shape[2] // 2
     if spec.pairing == "adjacent":
         first, second = parts[:, :, 0::2], parts[:, :, 1::2]

@@ -105,7 +105,8 @@ def _contexts(sources: Sequence[Source], line: Any, place: Any = float, most: fl
                                  "context before scaling", 1), (trained, "trained context", 8)):
         for n, length in enumerate(sorted(length for length in lengths if length <= most)):
             models = lengths[length]
-            whose = f" of {', '.join(models) if len(models) < 3 else f'{len(models)} models'}" if len(owners) > 1 else ""
+            named = ", ".join(models) if len(models) < 3 else f"{len(models)} models"
+            whose = f" of {named}" if len(owners) > 1 else ""
             drawn.append(line(place(length), color=_GREY, linewidth=1, linestyle=(0, (dash, 2 + 3 * n)),
                               label=f"{name}{whose}, {_grouped(length)}"))
     return drawn

@@ -30,7 +30,7 @@ class Source:
     @property
     def original_length(self) -> int | None:
         """The context before it was stretched, if the scaling says it."""
-        return (self.spec.scaling or {}).get("original_max_position_embeddings")
+        return self.spec.scaling.get("original_max_position_embeddings")
 
     def unscaled(self) -> Source | None:
         """The same without its scaling, and without its attention factor; None if it has no scaling."""
