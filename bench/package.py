@@ -15,7 +15,6 @@ for name in ("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"):
     os.environ[name] = "1"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT / "build/python/inductor"))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")  # on one core it would wait for itself
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "bench/peers"), str(ROOT / "build/release/python")]
 
@@ -181,6 +180,7 @@ def main():
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core for all
     torch.set_num_threads(1)
     ropewalk.set_threads(1)
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # on one core it would wait for itself
     random = np.random.default_rng(1)
     versions = {"ropewalk": ropewalk.__version__, "numpy": np.__version__, "torch": torch.__version__,
                 "jax": jax.__version__}

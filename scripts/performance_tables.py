@@ -247,8 +247,8 @@ def package(measured, group):
     """Calls of the Python package and beside it: their times, and as shares of the first of them."""
     rows = [row for row in measured["rows"] if row["group"] == group]
     first = next(row for row in rows if row["call"] != "C++")
-    return table(["call", "result in", "time", "times as long as the first"],
-                 [[row["call"], {"in place": "place", "given": "a given tensor", "new": "a new tensor"}[row["makes"]],
+    return table(["call", "result", "time", "by the first `rotate_`"],
+                 [[row["call"], {"in place": "in place", "given": "in a given tensor", "new": "in a new tensor"}[row["makes"]],
                    time(row["ns"]), number(row["ns"] / first["ns"], "{:.2g}")] for row in rows], left=2)
 
 

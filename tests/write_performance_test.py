@@ -124,9 +124,9 @@ class Tables(unittest.TestCase):
                 ("decode", "eager", "new", 9000.0), ("large", "rotate_", "in place", 5e6)]
         measured = {"rows": [dict(zip(("group", "call", "makes", "ns"), row)) for row in rows]}
         self.assertEqual(self.cells("package decode", measured)[2:],
-                         [["C++", "place", "400 ns", "0.2"], ["rotate_", "place", "2 us", "1"],
-                          ["eager", "a new tensor", "9 us", "4.5"]])
-        self.assertEqual(self.cells("package large", measured)[2:], [["rotate_", "place", "5 ms", "1"]])
+                         [["C++", "in place", "400 ns", "0.2"], ["rotate_", "in place", "2 us", "1"],
+                          ["eager", "in a new tensor", "9 us", "4.5"]])
+        self.assertEqual(self.cells("package large", measured)[2:], [["rotate_", "in place", "5 ms", "1"]])
 
     def test_times_and_sizes_have_three_digits_and_a_unit(self):
         self.assertEqual([performance_tables.time(ns) for ns in (1.234, 999, 1000, 23456, 7.5e6)],
