@@ -162,6 +162,9 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
     if not isinstance(rope, Rope):
         raise TypeError(f"rope is a {type(rope).__name__}, want ropewalk.Rope")
     tensors = (q,) if k is None else (q, k)
+    for name, x in zip(("x",) if k is None else ("q", "k"), tensors):
+        if x.device.type not in ("cpu", "meta"):
+            raise NotImplementedError(f"{name} is on the device {x.device}: ropewalk rotates in the memory of the CPU only")
     is_compiling = torch.compiler.is_compiling()
     is_transformed = not is_compiling and _is_transformed()
     start = 0
