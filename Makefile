@@ -70,7 +70,7 @@ bench-python: setup  ## the Python package's calls beside PyTorch's own, one thr
 	@scripts/setup --python
 	@cmake --preset release -D ROPEWALK_PYTHON=ON -D Python_EXECUTABLE="$$PWD/build/python/bin/python" > /dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target ropewalk_python ropewalk_cli
-	@build/python/bin/python bench/package.py
+	@build/python/bin/python bench/peers/package.py
 
 bench-report: setup  ## measure, and write docs/performance.md; BENCH=FILE, PEERS=FILE, PACKAGE=FILE: of what was measured
 	@scripts/setup --report

@@ -1,6 +1,6 @@
 """The tables of docs/performance.md, made of what was measured. See write_performance.py.
 
-Each function takes the JSON of `ropewalk bench`, of bench/peers or of bench/package.py and returns lines of
+Each function takes the JSON of `ropewalk bench`, of bench/peers or of its package.py and returns lines of
 Markdown.
 """
 
@@ -247,9 +247,9 @@ def package(measured, group):
     """Calls of the Python package and beside it: their times, and as shares of the first of them."""
     rows = [row for row in measured["rows"] if row["group"] == group]
     first = next(row for row in rows if row["call"] != "C++")
+    places = {"in place": "in place", "given": "in a given tensor", "new": "in a new tensor"}
     return table(["call", "result", "time", "by the first `rotate_`"],
-                 [[row["call"], {"in place": "in place", "given": "in a given tensor", "new": "in a new tensor"}[row["makes"]],
-                   time(row["ns"]), number(row["ns"] / first["ns"], "{:.2g}")] for row in rows], left=2)
+                 [[row["call"], places[row["makes"]], time(row["ns"]), number(row["ns"] / first["ns"], "{:.2g}")] for row in rows], left=2)
 
 
 # The blocks of the page: name -> (which JSON, the function).

@@ -4,8 +4,9 @@
     write_performance.py [--bench FILE] [--peers FILE] [--package FILE] [ROOT]
     write_performance.py --check [ROOT]
 
-FILE is what `ropewalk bench --json`, bench/peers or bench/package.py printed. It is kept in docs/performance.json, and the
-page and its chart, docs/performance.svg, are made of that. Without a FILE, what was kept is written again.
+FILE is what `ropewalk bench --json`, bench/peers or bench/peers/package.py printed. It is kept in
+docs/performance.json, and the page and its chart, docs/performance.svg, are made of that. Without a FILE,
+what was kept is written again.
 The page says where the tables go:
 
     <!-- measured: NAME -->

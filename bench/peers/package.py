@@ -9,14 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # Before any library is loaded: each would have its own idea of how many threads there are.
 for name in ("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"):
     os.environ[name] = "1"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT / "build/python/inductor"))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(ROOT / "bench/peers"), str(ROOT / "build/release/python")]
+sys.path.insert(0, str(ROOT / "build/release/python"))
 
 import jax  # noqa: E402
 import machine  # noqa: E402
