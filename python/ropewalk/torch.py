@@ -3,7 +3,7 @@
     q, k = ropewalk.torch.rotate(q, k, positions, rope)
 
 The operators are ropewalk::turn and ropewalk::turn_qk. A plan goes to them as text, the JSON of its frequencies
-and factor, so that what torch.export saves is all there is to know. Tensors are the CPU's.
+and factor, so that what torch.export saves is all there is to know. Tensors are the CPU's. Tested with PyTorch 2.13.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def rotate(q: torch.Tensor, k: torch.Tensor | None, positions: torch.Tensor | in
     tensors = (q,) if k is None else (q, k)
     for name, x in zip(("x",) if k is None else ("q", "k"), tensors):
         if x.device.type not in ("cpu", "meta"):
-            raise NotImplementedError(f"{name} is on the device {x.device}: ropewalk rotates in the memory of the CPU only")
+            raise NotImplementedError(f"{name} is on the device {x.device}: "
+                                      "ropewalk rotates in the memory of the CPU only")
     is_compiling = torch.compiler.is_compiling()
     is_transformed = not is_compiling and _is_transformed()
     start = 0
