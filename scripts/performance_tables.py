@@ -249,7 +249,8 @@ def package(measured, group):
     first = next(row for row in rows if row["call"] != "C++")
     places = {"in place": "in place", "given": "in a given tensor", "new": "in a new tensor"}
     return table(["call", "result", "time", "by the first `rotate_`"],
-                 [[row["call"], places[row["makes"]], time(row["ns"]), number(row["ns"] / first["ns"], "{:.2g}")] for row in rows], left=2)
+                 [[row["call"], places[row["makes"]], time(row["ns"]), number(row["ns"] / first["ns"], "{:.2g}")]
+                  for row in rows], left=2)
 
 
 # The blocks of the page: name -> (which JSON, the function).

@@ -10,7 +10,8 @@ call, with rules that depend on the length.
 
 What is replaced: the rotary embedding hands on positions in place of cos and sin, and each attention, whose
 code is the same, finds a function of ours under the name of the one that it calls with them. What these
-functions do is known of transformers 5.24: with another release, compare logits before and after once.
+functions do is known of transformers 5.24; patch() runs the family's own beside ours, and refuses one that does
+something else.
 """
 
 from __future__ import annotations
@@ -225,10 +226,34 @@ def _used(kind: type, applies: dict[str, _Apply]) -> set[str]:
     return applies.keys() & set(function.__code__.co_names) if isinstance(function, types.FunctionType) else set()
 
 
+def _check_does_the_same(embedding: torch.nn.Module, family: _Family, name: str, function: Any) -> None:
+    """Raises unless what attention calls by this name does with the embedding's own factors what ours will do."""
+    if any(buffer.is_meta for buffer in embedding.buffers()):
+        return  # there are no factors yet
+    apply, rope_type = family.applies[name], getattr(embedding, "rope_type", None)
+    ids = torch.arange(3).expand((1 if family.axes_order is None else len(embedding.mrope_section)), 1, 3)
+    ids = ids[0] if family.axes_order is None else ids
+    for layer_type in rope_type if isinstance(rope_type, dict) else (None,):
+        arguments = (torch.zeros(1, 3, 1), ids, *(() if layer_type is None else (layer_type,)))
+        with torch.no_grad():
+            factors, rotation = type(embedding).forward(embedding, *arguments), _embed(embedding, *arguments)
+            factors, rotation = ((x if isinstance(x, tuple) else (x,)) for x in (factors, rotation))
+            width = 2 * len(rotation[0].frequencies)
+            x = torch.randn(1, *((3, 2) if apply.layout == "bthd" else (2, 3)), width,
+                            generator=torch.Generator().manual_seed(1))
+            tensors = (x,) if apply.one_tensor else (x, x.flip(0, 1))
+            made = [turn(*(x.clone() for x in tensors), *given)
+                    for turn, given in ((function, factors), (_replacement(apply), rotation))]
+        theirs, ours = ((x,) if apply.one_tensor else x for x in made)
+        if not all(torch.allclose(a, b, atol=1e-3) for a, b in zip(theirs, ours)):
+            raise NotImplementedError(f"{name} of {_family_of(embedding)} does something else in this release of "
+                                      "transformers than in the one that ropewalk knows")
+
+
 def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
     """New forwards by the names of their modules. Raises for what cannot be patched as a whole."""
     changes: dict[str, types.MethodType] = {}
-    found: set[str] = set()
+    found: dict[str, torch.nn.Module] = {}  # a rotary embedding of each family
     for path, module in model.named_modules():
         if not _is_rotary(module):
             continue
@@ -242,10 +267,11 @@ def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
         if hasattr(module, "embed_positions"):
             _gptj_frequencies(module)
         changes[path] = _bound(_rewired(_embed, {}), module)
-        found.add(name)
+        found.setdefault(name, module)
     if not found:
         raise ValueError(f"{type(model).__name__} has no rotary embedding that is known here")
     served = set()
+    checked = set()
     for path, module in model.named_modules():
         name = _family_of(module)
         if name not in found or path in changes:
@@ -253,14 +279,19 @@ def _changes(model: torch.nn.Module) -> dict[str, types.MethodType]:
         applies = _FAMILIES[name].applies
         used = _used(type(module), applies)
         if used:
+            for one in used:
+                function = _forward_of(type(module)).__globals__[one]
+                if (name, one, function) not in checked:
+                    _check_does_the_same(found[name], _FAMILIES[name], one, function)
+                checked.add((name, one, function))
             names = {one: _replacement(applies[one]) for one in used}
             changes[path] = _bound(_rewired(type(module).forward, names), module)
             served.add(name)
         elif any(_used(kind, applies) for kind in type(module).__mro__ if issubclass(kind, torch.nn.Module)):
             raise NotImplementedError(f"{path}: {type(module).__qualname__} does not call "
                                       f"{' or '.join(applies)}, as the attention of {name} does")
-    if served != found:
-        raise NotImplementedError(f"{', '.join(sorted(found - served))}: no attention calls "
+    if served != found.keys():
+        raise NotImplementedError(f"{', '.join(sorted(found.keys() - served))}: no attention calls "
                                   "the function that this release of transformers should have")
     return changes
 

@@ -12,6 +12,8 @@ transformers = pytest.importorskip("transformers")
 
 import ropewalk.hf  # noqa: E402
 
+# The name that all releases take.
+pytestmark = pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated")
 TOLERANCE = 1e-4  # of logits in float32
 SMALL = {"vocab_size": 128, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3,
          "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 4096, "pad_token_id": 0,
@@ -399,6 +401,17 @@ def test_derived_classes_are_patched_or_refused_and_never_in_part():
     del attention.forward
     assert all("forward" not in vars(module) for module in model.modules())
     assert torch.equal(outputs(model, IDS), wanted)
+
+
+def test_a_function_that_does_something_else_is_refused(monkeypatch):
+    from transformers.models.llama import modeling_llama
+    model = make("llama")
+    own = modeling_llama.apply_rotary_pos_emb
+    monkeypatch.setattr(modeling_llama, "apply_rotary_pos_emb",
+                        lambda q, k, cos, sin, **rest: own(q, k, cos, -sin, **rest))
+    with pytest.raises(NotImplementedError, match="apply_rotary_pos_emb of llama does something else"):
+        ropewalk.hf.patch(model)
+    assert all("forward" not in vars(module) for module in model.modules())
 
 
 def test_decorators_of_a_forward_stay():
