@@ -6,6 +6,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+import ropewalk
+
 # The same examples each time, and no folder of them.
 hypothesis.settings.register_profile("ropewalk", database=None, derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ropewalk")
@@ -35,6 +37,10 @@ def exact(x, positions, frequencies, *, adjacent=False, factor=1.0, inverse=Fals
     y[first] = x[first] * cos - x[second] * sin
     y[second] = x[second] * cos + x[first] * sin
     return y
+
+
+def rope_of(dim, pairing="halves", **fields):
+    return ropewalk.Rope(ropewalk.Spec(head_dim=dim, pairing=pairing, **fields))
 
 
 @pytest.fixture

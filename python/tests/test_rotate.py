@@ -1,13 +1,9 @@
 """rotate and its kin, on arrays of NumPy, PyTorch and JAX."""
 
-import subprocess
-import sys
-import textwrap
-
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import exact
+from conftest import exact, rope_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,10 +18,6 @@ def tolerance(name, x, position):
     """position: the largest; at it the formula's own product, in float64, is off by as much as ours."""
     largest = float(np.max(np.abs(np.asarray(x, np.float64)), initial=0))
     return (UNITS[name] + (0 if name == "float64" else 2.0**-20) + abs(position) * 2.0**-52) * 2 * largest
-
-
-def rope_of(dim, pairing="halves", **fields):
-    return ropewalk.Rope(ropewalk.Spec(head_dim=dim, pairing=pairing, **fields))
 
 
 LAYOUTS = {"bthd": (0, 1, 2, 3), "bhtd": (0, 2, 1, 3), "thd": (0, 1, 2), "htd": (1, 0, 2)}  # each its own inverse
@@ -152,37 +144,6 @@ def test_angles_made_once_give_the_same_bits(random):
         ropewalk.rotate(angles, x)
     with pytest.raises(TypeError, match="beside Angles"):
         ropewalk.rotate(angles, x, 3)
-
-
-def test_results_do_not_depend_on_threads(random):
-    rope = rope_of(128)
-    x = random.standard_normal((1, 300, 8, 128)).astype(np.float32)
-    before = ropewalk.threads()
-    try:
-        results = []
-        for count in (1, 2, 5):
-            ropewalk.set_threads(count)
-            assert ropewalk.threads() == count
-            results.append(ropewalk.rotate(rope, x, 3))
-    finally:
-        ropewalk.set_threads(before)
-    np.testing.assert_array_equal(results[0], results[1])
-    np.testing.assert_array_equal(results[0], results[2])
-    for count in (0, -1, True, 1.5, 10**9):
-        with pytest.raises(ValueError, match="want an integer from 1"):
-            ropewalk.set_threads(count)
-
-
-def test_calls_of_several_threads_at_once_are_independent(random):
-    from concurrent.futures import ThreadPoolExecutor
-    rope = rope_of(128)
-    xs = [random.standard_normal((1, 200, 8, 128)).astype(np.float32) for _ in range(4)]
-    wanted = [ropewalk.rotate(rope, x, i) for i, x in enumerate(xs)]
-    with ThreadPoolExecutor(4) as pool:
-        for _ in range(20):
-            results = list(pool.map(lambda i: ropewalk.rotate(rope, xs[i], i), range(4)))
-            for result, one in zip(results, wanted):
-                np.testing.assert_array_equal(result, one)
 
 
 def test_torch_in_torch_out(random):
@@ -356,119 +317,6 @@ def test_autograd_hears_of_what_is_written():
         x = torch.ones(1, 2, 1, 8)
         ropewalk.rotate_(rope, x, 3)
         ropewalk.rotate(rope, x, 3)
-
-
-def ran(program):
-    """A program of its own, which must end well, and soon."""
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-PARENT = """
-    import os, sys, threading
-    import numpy as np
-    import ropewalk
-    ropewalk.set_threads(4)
-    rope = ropewalk.Rope(ropewalk.Spec(head_dim=128))
-    x = np.ones((1, 600, 8, 128), np.float32)
-    ropewalk.rotate(rope, x, 3)
-"""
-
-
-def test_a_forked_process_ends_as_it_wants_to():
-    assert ran(PARENT + """
-    for rotates in (False, True):
-        if os.fork() == 0:
-            if rotates:
-                ropewalk.rotate(rope, x, 3)
-            sys.exit(0)
-        print(os.wait()[1])
-    """) == "0\n0\n"
-
-
-def test_a_fork_beside_calls_of_other_threads():
-    assert ran(PARENT + """
-    ended = threading.Event()
-    def work(count):
-        while not ended.is_set():
-            ropewalk.set_threads(count)
-            ropewalk.rotate(rope, x, 3)
-    threads = [threading.Thread(target=work, args=(count,)) for count in (2, 3)]
-    for thread in threads:
-        thread.start()
-    codes = set()
-    for _ in range(30):
-        if os.fork() == 0:
-            ropewalk.rotate(rope, x, 3)
-            os._exit(0)
-        codes.add(os.wait()[1])
-    ended.set()
-    for thread in threads:
-        thread.join()
-    print(codes)
-    """) == "{0}\n"
-
-
-def test_a_fork_beside_calls_that_use_angles():
-    assert ran(PARENT + """
-    angles = ropewalk.Angles(rope, ropewalk.Positions.start(0, 600))
-    ended = threading.Event()
-    def work(call):
-        while not ended.is_set():
-            call()
-    threads = [threading.Thread(target=work, args=(call,)) for call in (
-        lambda: ropewalk.rotate(angles, x), lambda: angles.assign(rope, ropewalk.Positions.start(1, 600)))]
-    for thread in threads:
-        thread.start()
-    codes = set()
-    for _ in range(30):
-        if os.fork() == 0:
-            angles.assign(rope, ropewalk.Positions.start(2, 600))
-            ropewalk.rotate(angles, x)
-            os._exit(0)
-        codes.add(os.wait()[1])
-    ended.set()
-    for thread in threads:
-        thread.join()
-    print(codes)
-    """) == "{0}\n"
-
-
-def test_without_threads_to_be_had_a_call_is_done_all_the_same():
-    assert ran("""
-    import os, resource
-    import numpy as np
-    import ropewalk
-    rope = ropewalk.Rope(ropewalk.Spec(head_dim=128))
-    x = np.ones((4, 1024, 8, 128), np.float32)
-    ropewalk.set_threads(1)
-    wanted = ropewalk.rotate(rope, x, 3)
-    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
-    if os.getuid() == 0:  # whom no limit holds
-        os.setuid(65533)
-    ropewalk.set_threads(8)
-    print(bool((ropewalk.rotate(rope, x, 3) == wanted).all()))
-    """) == "True\n"
-
-
-def test_angles_that_one_thread_assigns_and_another_uses(random):
-    from concurrent.futures import ThreadPoolExecutor
-    rope = rope_of(64)
-    x = random.standard_normal((1, 300, 4, 64)).astype(np.float32)
-    angles = ropewalk.Angles(rope, ropewalk.Positions.start(0, 300))
-    allowed = [ropewalk.rotate(rope, x, start) for start in (0, 1)]
-
-    def assign(i):
-        angles.assign(rope, ropewalk.Positions.start(i % 2, 300))
-        return True
-
-    def use(_):
-        result = ropewalk.rotate(angles, x)
-        return any(np.array_equal(result, one) for one in allowed)
-    with ThreadPoolExecutor(4) as pool:
-        results = [pool.submit(function, i) for i in range(100) for function in (assign, use)]
-        assert all(result.result() for result in results)
 
 
 def test_a_pair_of_outputs_may_be_given_in_part(random):
